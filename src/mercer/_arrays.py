@@ -48,7 +48,7 @@ def as_tensor(X: Any) -> Any:
 
 
 def is_chunked(rows: Any) -> bool:
-    """Rows in pieces that other processes may hold: Dask's, or those of `mercer.chunks`."""
+    """Whether rows are in chunks that other processes may hold: Dask's or `mercer.chunks`."""
     if type(rows) is np.ndarray:
         return False
     if hasattr(rows, "chunk_rows"):
@@ -129,8 +129,8 @@ def unit_of(y: np.ndarray) -> np.ndarray:
     True
     """
     largest = np.abs(y).max(axis=0, initial=0.0)
-    found = np.ldexp(0.5, np.frexp(largest)[1])
-    return np.where((largest > 0) & np.isfinite(largest), found, 1.0)
+    units = np.ldexp(0.5, np.frexp(largest)[1])
+    return np.where((largest > 0) & np.isfinite(largest), units, 1.0)
 
 
 def namespace(X: Any) -> Any:

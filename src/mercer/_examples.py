@@ -80,7 +80,7 @@ def joined(parts: Sequence[Any]) -> Any:
 
 
 def widened(X: Any) -> Any:
-    """The same examples, with float32 numbers as float64."""
+    """Convert float32 numbers of examples to float64."""
     if is_tensor(X):
         return X.double()
     if hasattr(X, "iloc"):

@@ -83,10 +83,10 @@ def sweep(tiling: Tiling, body: Body, what: str = "kernel") -> None:
 
         def work(thread: int) -> None:
             scratch = Scratch(thread)
-            own = iter(panels[thread::threads]) if tiling.fixed else queue
+            mine = iter(panels[thread::threads]) if tiling.fixed else queue
             while not stop.is_set():
                 with lock:
-                    panel = next(own, None)
+                    panel = next(mine, None)
                 if panel is None:
                     return
                 for columns in tiling.columns(panel):

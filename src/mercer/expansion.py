@@ -14,7 +14,7 @@ from mercer._config import get_config
 from mercer._examples import count
 from mercer.formula.monomials import Monomials, power_coefficients
 from mercer.formula.written import monomial, number, raised, summed, term, variables
-from mercer.gram.dispatch import held, make_gram
+from mercer.gram import HOST, held, make_gram
 from mercer.gram.monomial_sums import (
     MonomialSums,
     coefficients_of,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mercer.gram.rows import Rows
 
 #: What is found again from the points, and not saved with them.
-DERIVED = ("_rows", "_rows_in_single", "_is_polynomial", "_monomials", "_single")
+DERIVED = ("_rows", "_rows_in_single", "is_polynomial", "_monomials", "_single")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +82,12 @@ class KernelExpansion:
         if not len(self.coef):
             shape = (count(X), *self.coef.shape[1:])
             return like(np.zeros(shape, dtype=self.coef.dtype) + self.intercept, X)
-        known = self.by_monomials(X)
-        return self.over(self.gram(X)) if known is None else known
+        values = self.by_monomials(X) if self.is_polynomial else None
+        return self.over(self.gram(X)) if values is None else values
 
     def has_monomials(self, X: Any) -> bool:
-        """Whether f of these rows is found soonest as a sum of monomials."""
-        if not self._is_polynomial:
+        """Whether f of these rows takes least time as a sum of monomials."""
+        if not self.is_polynomial:
             return False
         coef, _ = self._stretches
         outputs = int(np.prod(self._shape, dtype=int))
@@ -106,7 +106,8 @@ class KernelExpansion:
         return self._monomials(X, finished)
 
     @cached_property
-    def _is_polynomial(self) -> bool:
+    def is_polynomial(self) -> bool:
+        """Whether k is a polynomial in x·z whose coefficients are at least 0."""
         return coefficients_of(self.kernel) is not None
 
     @cached_property
@@ -115,16 +116,16 @@ class KernelExpansion:
 
     @property
     def _shape(self) -> tuple[int, ...]:
-        """Of f(x)."""
+        """The shape of f(x)."""
         return tuple(self.coef.shape[1:])
 
     @property
     def _stretches(self) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients in columns, and where stretches of points end that are summed apart."""
+        """Coefficients in columns, and the ends of the runs of points that are summed apart."""
         return self.coef.reshape(len(self), -1), np.array([len(self)])
 
     def _joined(self, sums: np.ndarray) -> np.ndarray:
-        """One column per output of the sums over the stretches."""
+        """One column per output, of the sums over the runs of points."""
         return sums[0]
 
     def gram(self, X: Any) -> Any:
@@ -132,8 +133,17 @@ class KernelExpansion:
         return make_gram(self.kernel, X, self._rows)
 
     def gram_in_single(self, X: Any) -> Any:
-        """K between X and the points, both rounded to float32."""
-        return make_gram(self.kernel, X.astype(np.float32, copy=False), self._rows_in_single)
+        """K on the host between X and the points, both rounded to float32.
+
+        None where float32 cannot hold the numbers, k needs float64, or a device computes K.
+        """
+        try:
+            with np.errstate(over="ignore"):
+                rows = X.astype(np.float32, copy=False)
+                gram = make_gram(self.kernel, rows, self._rows_in_single)
+        except ValueError:
+            return None
+        return gram if gram.engine == HOST.name and gram.dtype == np.float32 else None
 
     @cached_property
     def _rows(self) -> Rows | Any:
@@ -200,7 +210,7 @@ class KernelExpansion:
         return np.asarray(total) / n
 
     def pruned(self, tolerance: float = 0.0) -> KernelExpansion:
-        """Without the points whose coefficients are all zero (or at most `tolerance`)."""
+        """Drop the points whose coefficients are all zero (or at most `tolerance`)."""
         size = np.abs(self.coef) if self.coef.ndim == 1 else np.abs(self.coef).max(axis=1)
         keep = np.flatnonzero(size > tolerance)
         return KernelExpansion(

@@ -81,8 +81,8 @@ def test_system_files_are_read_once(learner: Any, y: np.ndarray, monkeypatch: An
 
 def test_a_few_rows_tell_that_a_width_fits(monkeypatch: Any) -> None:
     made = []
-    gram = _widths.HostGram
-    monkeypatch.setattr(_widths, "HostGram", lambda k, X: made.append(len(X)) or gram(k, X))
+    gram = _widths.host_gram
+    monkeypatch.setattr(_widths, "host_gram", lambda k, X: made.append(len(X)) or gram(k, X))
     _widths.warn_if_far_off(Gaussian(1.0), X)
     assert made == [_widths.FEW]
     with pytest.warns(UserWarning, match="does not fit the data"):

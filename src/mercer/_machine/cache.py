@@ -56,22 +56,22 @@ def is_trusted(folder: Path) -> bool:
 
 
 def _only_ours(folder: Path) -> bool:
-    found = folder.lstat()
-    mine = found.st_uid in (SYSTEM, os.geteuid())
-    return stat.S_ISDIR(found.st_mode) and mine and not found.st_mode & 0o022
+    status = folder.lstat()
+    mine = status.st_uid in (SYSTEM, os.geteuid())
+    return stat.S_ISDIR(status.st_mode) and mine and not status.st_mode & 0o022
 
 
 def _cannot_be_moved(parent: Path) -> bool:
     """Others may write to a parent only where they can touch nothing but their own (/tmp)."""
-    found = parent.lstat()
-    known = found.st_uid in (SYSTEM, os.geteuid())
-    return known and (not found.st_mode & 0o022 or bool(found.st_mode & stat.S_ISVTX))
+    status = parent.lstat()
+    trusted = status.st_uid in (SYSTEM, os.geteuid())
+    return trusted and (not status.st_mode & 0o022 or bool(status.st_mode & stat.S_ISVTX))
 
 
 def _wanted() -> Path | None:
-    given = os.environ.get(VARIABLE)
-    if given:
-        return Path(given)
+    chosen = os.environ.get(VARIABLE)
+    if chosen:
+        return Path(chosen)
     base = os.environ.get("XDG_CACHE_HOME")
     if base and Path(base).is_absolute():
         return Path(base) / "mercer"

@@ -16,18 +16,18 @@ from typing import Any
 
 from mercer._machine.interrupts import HeldBack
 
-#: Seconds of compiling, of all functions together, after which a terminal is told.
+#: Seconds of compiling, of all functions together, after which a message appears on a terminal.
 PATIENCE = 1.0
 _watchers: list[Callable[[str], None]] = []
 
 
-def watch(tell: Callable[[str], None]) -> None:
-    """Call ``tell(name)`` when a function begins to be compiled, and ``tell("")`` when it is."""
-    _watchers.append(tell)
+def watch(listener: Callable[[str], None]) -> None:
+    """Call `listener(name)` when a function begins to be compiled, and `listener("")` at the end."""
+    _watchers.append(listener)
 
 
 def words(name: str) -> str:
-    """What is said of a function that is compiled."""
+    """The message about a function that is compiled."""
     return (
         f"compiling {name} for this processor: it takes up to 3 s for a learner, and is kept in "
         f"the cache for every later process (`mercer warm` compiles ahead)"
@@ -35,7 +35,7 @@ def words(name: str) -> str:
 
 
 class Notice:
-    """Told by Numba when a function, and what it calls, begins and ends to be compiled."""
+    """Receives Numba's events: a function, with those that it calls, begins or ends to compile."""
 
     def __init__(self) -> None:
         self._here = threading.local()
@@ -48,9 +48,9 @@ class Notice:
             return
         self._here.collects = gc.isenabled()
         gc.disable()  # a compiler makes little garbage, and looking for it takes a tenth of it
-        for tell in _watchers:
+        for listener in _watchers:
             with suppress(Exception):
-                tell(name)
+                listener(name)
         self._here.timer = None
         if not getattr(sys.stderr, "isatty", bool)():
             logging.getLogger("mercer").info(words(name))
@@ -69,9 +69,9 @@ class Notice:
         if self._here.timer is not None:
             self._here.timer.cancel()
             self._spent += time.monotonic() - self._here.begin
-        for tell in _watchers:
+        for listener in _watchers:
             with suppress(Exception):
-                tell("")
+                listener("")
 
     def _say(self, name: str) -> None:
         from mercer._config import get_config

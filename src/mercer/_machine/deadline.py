@@ -91,8 +91,8 @@ def time_left() -> float:
 
 @contextmanager
 def when_over(act: Callable[[], None]) -> Iterator[None]:
-    """Calls `act` when the time is over, if the block still runs: for compiled loops, which look
-    at a cell."""
+    """Call `act` when the time is over, if the block still runs: for compiled loops, which read a
+    cell."""
     end = _end.get()
     if math.isinf(end):
         yield
@@ -123,7 +123,7 @@ class _Speed:
 
 @contextmanager
 def one_call(operations: float) -> Iterator[None]:
-    """A call of so many operations, which is not begun if it would end after the time is over.
+    """Guard one call of `operations`, which is not begun if it would end after the time is over.
 
     Operations are those of a Cholesky factorization in double precision: what is n times as slow
     counts n times.
@@ -159,7 +159,7 @@ def announced(end: float, step: float) -> Iterator[None]:
 
 
 def optional(work: Callable[..., T], *arguments: Any) -> T | None:
-    """What the work gives; None where there is no time for it, or where the time ends during it.
+    """Run optional work and return its result; None if the time is too short or ends during it.
 
     >>> with announced(time.perf_counter() + 1.0, 5.0):
     ...     print(optional(sum, [1, 2]))
@@ -170,15 +170,15 @@ def optional(work: Callable[..., T], *arguments: Any) -> T | None:
         return None
     try:
         with until(plan.end):
-            made = work(*arguments)
+            result = work(*arguments)
     except OutOfTime:
         return None
     plan.step = time.perf_counter() - begin
-    return made
+    return result
 
 
 def announced_seconds() -> float:
-    """Until the end that was announced; infinite without one.
+    """Seconds left of the announced budget; inf without one.
 
     >>> announced_seconds()
     inf
@@ -193,12 +193,12 @@ def begin_command(whole_process: bool) -> None:
 
 
 def command_seconds() -> float:
-    """Since the command began."""
+    """Seconds since the command began."""
     return time.perf_counter() - _begun
 
 
 def _process_seconds() -> float:
-    """Since this process was started; where the system does not say, since this was loaded."""
+    """Seconds since this process was started; where the system does not say, since the import."""
     try:
         started = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
         return time.clock_gettime(time.CLOCK_BOOTTIME) - started / os.sysconf("SC_CLK_TCK")

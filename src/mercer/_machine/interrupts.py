@@ -42,7 +42,7 @@ _noted: ContextVar[_Noted | None] = ContextVar("noted", default=None)
 
 @contextmanager
 def noting_interrupts() -> Iterator[None]:
-    """In this block every look at the time after a Ctrl-C raises `Interrupted`.
+    """Raise `Interrupted` at every look at the time in this block after a Ctrl-C.
 
     The handler of Ctrl-C that is there stays in force beside it. What leaves the block is
     `KeyboardInterrupt`, as ever.

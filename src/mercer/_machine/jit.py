@@ -1,6 +1,6 @@
 """Compiled loops: by Numba where it is installed, and as plain Python, said once, where it is not.
 
-Whatever has a form in NumPy takes that form without Numba (`compiles` tells); only loops that have
+Whatever has a form in NumPy takes that form without Numba (see `compiles`); only loops that have
 none run as they are written, about a hundred times slower. ``MERCER_NUMBA=0`` in the environment
 does without Numba although it is there.
 """
@@ -48,7 +48,7 @@ def compiles() -> bool:
 
 
 def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """As `numba.njit`, with the machine code kept; without Numba, the function as it is.
+    """Compile as `numba.njit` does and keep the machine code; without Numba, change nothing.
 
     >>> @njit
     ... def double(x):

@@ -44,39 +44,39 @@ def _known(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def compiled(body: Callable[..., Any], options: dict[str, Any]) -> Any:
-    """As ``numba.njit(**options)(body)``; the machine code is kept."""
+    """Compile by ``numba.njit(**options)``, and keep the machine code."""
     dispatcher = numba.njit(**_known({"no_cfunc_wrapper": True, **options}))(body)
     _keep(dispatcher, body)
     return dispatcher
 
 
 def registered(body: Callable[..., Any], options: dict[str, Any]) -> Any:
-    """As ``numba.extending.register_jitable(**options)(body)``."""
+    """Register by ``numba.extending.register_jitable(**options)``."""
     from numba.extending import register_jitable
 
-    given = _known({"no_cfunc_wrapper": True, **options})
-    return register_jitable(**given)(body) if given else register_jitable(body)
+    accepted = _known({"no_cfunc_wrapper": True, **options})
+    return register_jitable(**accepted)(body) if accepted else register_jitable(body)
 
 
 def callback(signature: Any, **options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """As `numba.cfunc`: a function at an address, which other machine code can call."""
+    """Decorate as `numba.cfunc` does: a function at an address for other machine code to call."""
 
     def made(body: Callable[..., Any]) -> Any:
         try:
             from numba.core.ccallback import CFunc
 
-            found: Any = CFunc(body, (signature.args, signature.return_type), {}, options)
+            function: Any = CFunc(body, (signature.args, signature.return_type), {}, options)
         except (ImportError, AttributeError, TypeError):
             return numba.cfunc(signature, **options)(body)
-        _keep(found, body)
-        found.compile()
-        return found
+        _keep(function, body)
+        function.compile()
+        return function
 
     return made
 
 
 def _keep(function: Any, body: Callable[..., Any]) -> None:
-    """Without a place to keep it, or Numba's own way to, it is compiled every time."""
+    """Give a function a cache on disk; where Numba has no such cache, it is compiled every time."""
     if hasattr(function, "_cache"):  # not where NUMBA_DISABLE_JIT is set
         with suppress(Exception):
             function._cache = _kept()(body)
@@ -84,7 +84,7 @@ def _keep(function: Any, body: Callable[..., Any]) -> None:
 
 @lru_cache(maxsize=256)
 def _stamp(file: str) -> str:
-    """What makes kept code stale: other text in the file, beside it, or in the words it uses."""
+    """A digest of a source file, of those beside it and of `lanes`: other text makes code stale."""
     from mercer._machine.lanes import FORM
 
     path, digest = Path(file), hashlib.sha256(FORM.encode())

@@ -31,7 +31,7 @@ def usable_cores() -> int:
 
 
 def _count_cores() -> int:
-    """By the affinity of the process, and by the share of its control group."""
+    """Count cores by the affinity of the process and the share of its control group."""
     affinity = getattr(os, "sched_getaffinity", None)  # not on every system
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
     older = _group("cpu", version=1)
@@ -100,7 +100,7 @@ def _windows(field: int) -> int:  # pragma: no cover - only there
 
 
 def _built_in() -> int:  # pragma: no cover - macOS
-    """Bytes of memory where /proc does not tell; half of them are taken to be free."""
+    """Bytes of memory where /proc has no entry; half of them are taken to be free."""
     size, length = ctypes.c_uint64(0), ctypes.c_size_t(8)
     library = ctypes.CDLL(None)
     if hasattr(library, "sysctlbyname"):
@@ -148,9 +148,11 @@ def _group(controller: str, version: int = 2) -> Path:
         if (version == 2 and number == "0") or (
             version == 1 and controller in controllers.split(",")
         ):
-            own = root / path.lstrip("/")
-            inside = _read(own / "cgroup.procs") is None  # a container sees its group as the root
-            return root if inside else own
+            folder = root / path.lstrip("/")
+            inside = (
+                _read(folder / "cgroup.procs") is None
+            )  # a container sees its group as the root
+            return root if inside else folder
     return root
 
 

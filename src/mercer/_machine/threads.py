@@ -86,7 +86,7 @@ def _setter(library: Any) -> Callable[[int], None]:
 
 
 class single_threaded_blas:
-    """Within this block every BLAS call uses the thread it is called from."""
+    """Restrict BLAS to the calling thread within this block."""
 
     def __enter__(self) -> None:
         global _holders
@@ -107,12 +107,12 @@ class single_threaded_blas:
 
 
 def blas_for(flops: float) -> AbstractContextManager[None]:
-    """BLAS with one thread in this block where there is little work in it."""
+    """Restrict BLAS to one thread in this block where it does fewer flops than threads are for."""
     return single_threaded_blas() if flops < WORTH_BLAS else nullcontext()
 
 
 def blas_for_product(multiplications: float) -> AbstractContextManager[None]:
-    """The same for one product, which may be so small that BLAS needs not to be told."""
+    """Restrict BLAS as `blas_for` does, unless the product is too small for threads of BLAS."""
     return _NOTHING if multiplications < WORTH_HOLDING else blas_for(2.0 * multiplications)
 
 
@@ -120,12 +120,12 @@ _NOTHING: AbstractContextManager[None] = nullcontext()
 
 
 def threads_for(flops: float) -> int:
-    """The threads that so much work is shared by: those of the configuration, or one."""
+    """The number of threads for this much work: that of the configuration, or one."""
     return get_config().n_threads if flops >= WORTH_FLOPS else 1
 
 
 def run_threads(work: Callable[[int], None], threads: int, stop: threading.Event) -> None:
-    """``work(thread)`` in so many threads, the caller's among them, and wait for all.
+    """Run ``work(thread)`` in `threads` threads, the caller's among them, and wait for all.
 
     An error in one of them, or Ctrl-C in the caller's, sets `stop`, which `work` looks at, and is
     raised here when all have ended.
@@ -166,7 +166,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def interruptible(work: Callable[[int], None], threads: int, stop: threading.Event) -> bool:
-    """``work(thread)`` in so many threads, while this one waits: Ctrl-C never cuts a step in half.
+    """Run ``work(thread)`` in `threads` threads while this one waits; Ctrl-C ends between steps.
 
     Gives whether Ctrl-C came. It sets `stop`, and `work` ends at its next look at that; a second
     one leaves at once. An error in a thread sets `stop`, too, and is raised here.
@@ -220,7 +220,7 @@ def _submitted(
     return [pool.submit(copy_context().run, run, thread) for thread in threads]
 
 
-#: A piece of work; it is told which thread does it, so that it can use that thread's own memory.
+#: One task; its argument is the number of the thread, whose memory it may use.
 Task = Callable[[int], None]
 
 

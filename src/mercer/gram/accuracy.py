@@ -70,7 +70,7 @@ class Ends:
     """The largest squared norms that decide: of all rows about 0 (`raw`), of all rows about the
     mean of Z (`centered`), and of Z alone about it (`spread`).
 
-    Where no center can be taken off, `centered` is `raw`, and `spread` 0: nothing is known of it.
+    Where no center can be subtracted, `centered` is `raw`, and `spread` is 0: unknown.
     """
 
     raw: float
@@ -88,7 +88,7 @@ def product_error(
     """How far k may be off, as `TOLERANCE` counts it, where distances come from a product.
 
     `dtype` is that of the products; the rows themselves may be wider. `center`: the mean of Z is
-    taken off all rows before.
+    subtracted from all rows before.
     """
     norm = ends.centered if center else ends.raw
     if not math.isfinite(norm):
@@ -144,15 +144,15 @@ def rounding_error(formula: Formula, node: Formula, ends: Ends, error: float) ->
 def slope_between(formula: Formula, node: Formula, ends: Ends, root: bool = False) -> float:
     """`sensitivity` to ‖x − z‖² of rows with these ends, at powers of two around them: it is kept,
     and serves neighboring data sets."""
-    own = math.frexp(ends.spread)[1] - 1 if ends.spread > 0 else None
-    spread = 0.0 if own is None else math.ldexp(1.0, own)
+    exponent = math.frexp(ends.spread)[1] - 1 if ends.spread > 0 else None
+    spread = 0.0 if exponent is None else math.ldexp(1.0, exponent)
     return sensitivity(
         formula, node, 4 * _round_up(ends.centered), spread, _round_up(ends.raw), root
     )
 
 
 def _round_up(value: float) -> float:
-    """To a power of two."""
+    """The next power of two."""
     return 2.0 ** math.ceil(math.log2(value)) if 0 < value < math.inf else 1.0
 
 
@@ -174,11 +174,11 @@ def sensitivity(
         return math.inf
     slope = simplify(derive(formula, node))
     s = np.concatenate([[0.0], np.logspace(-14, 0, 120) * farthest])
-    known = at_distances(formula * slope, node, s, norm)
+    values = at_distances(formula * slope, node, s, norm)
     with np.errstate(all="ignore"):
-        k, rise = (np.broadcast_to(evaluate(f, known), s.shape) for f in (formula, slope))
+        k, rise = (np.broadcast_to(evaluate(f, values), s.shape) for f in (formula, slope))
         # Between two distances k may be steeper than at both: a narrow k beside the farthest s.
-        farther = evaluate(formula, known | {node: np.append(s[1:], s[-1])})
+        farther = evaluate(formula, values | {node: np.append(s[1:], s[-1])})
         path = 2 * np.sqrt(s) if root else s
         between = np.abs(farther - k)[:-1] / np.diff(path)
         rise = np.abs(rise) * (np.sqrt(s) if root else 1.0)
@@ -197,20 +197,20 @@ def at_distances(
     formula: Formula, node: Formula, s: np.ndarray, norm: float
 ) -> dict[Formula, np.ndarray]:
     """The statistics of pairs whose `node` is s, of rows as long as one another."""
-    known: dict[Formula, np.ndarray] = {}
+    values: dict[Formula, np.ndarray] = {}
     for i, other in enumerate(statistics(formula)):
         if other is node or other.op == "sqdist":
-            known[other] = s
+            values[other] = s
         elif other.op == "dot" and other.value == node.value:
-            known[other] = norm - s / 2
+            values[other] = norm - s / 2
         elif other.op == "sqnorm":
-            known[other] = np.full_like(s, norm if other.value[1] == node.value else 1.0)
+            values[other] = np.full_like(s, norm if other.value[1] == node.value else 1.0)
         elif other.op in ("l1", "linf"):
-            known[other] = np.sqrt(s)
+            values[other] = np.sqrt(s)
         else:
             # Arbitrary numbers: a difference of two of them must not happen to be zero.
-            known[other] = np.full_like(s, 0.3 + 0.7 * math.modf(0.618 * (i + 1))[0])
-    return known
+            values[other] = np.full_like(s, 0.3 + 0.7 * math.modf(0.618 * (i + 1))[0])
+    return values
 
 
 def _jumps_with(formula: Formula, node: Formula) -> bool:

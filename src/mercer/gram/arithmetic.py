@@ -24,7 +24,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 class Arithmetic:
-    """What a `Gram` adds to its abstract methods: sums and multiples, traces, solutions."""
+    """Methods of every `Gram` that need its abstract ones only: sums, multiples, solutions."""
 
     def __add__(self: Any, other: Any) -> Any:
         if np.isscalar(other):
@@ -72,9 +72,9 @@ class Arithmetic:
         largest, lock = [], threading.Lock()
 
         def look(rows: slice, columns: slice, tile: Any, scratch: Any) -> None:
-            found = float(tile.max())
+            top = float(tile.max())
             with lock:
-                largest.append(found)
+                largest.append(top)
 
         self.sweep(look, exact_diagonal=self.square)
         return max(largest)

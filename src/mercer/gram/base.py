@@ -106,7 +106,7 @@ class Gram(Arithmetic, ABC):
         """Memory of one prepared row of Z."""
 
     def facing_host(self) -> Gram:
-        """The same matrix; products with NumPy arrays come back as NumPy arrays."""
+        """K as a Gram that takes NumPy arrays and returns NumPy arrays."""
         return self
 
     # --- views -----------------------------------------------------------------------------
@@ -175,7 +175,7 @@ class Gram(Arithmetic, ABC):
         """K(X, X), or K between some rows and themselves, computed in float64."""
 
     def as_linear_operator(self) -> Any:
-        """For SciPy's iterative solvers."""
+        """A SciPy LinearOperator, for its iterative solvers."""
         from scipy.sparse.linalg import LinearOperator
 
         return LinearOperator(
@@ -248,7 +248,7 @@ class Gram(Arithmetic, ABC):
         return isinstance(self.kernel, Kernel) and self.kernel.claim().holds is False
 
     def solver(self, name: str, default: Any) -> Any:
-        """What the engine of this Gram has of its own for a problem, else `default`."""
+        """The engine's solver of a problem by its name, else `default`."""
         from mercer.gram.dispatch import engine_named
 
         return engine_named(self.engine).solver(name, default)
@@ -317,12 +317,12 @@ def indices_of(index: Any, n: int, what: str) -> Any:
     return np.where(indices < 0, indices + n, indices)
 
 
-def check_factor(shape: tuple[int, int], given: tuple[int, ...]) -> None:
+def check_factor(shape: tuple[int, int], factor: tuple[int, ...]) -> None:
     """An error unless K of this shape can multiply an array of that shape."""
-    if len(given) not in (1, 2) or given[0] != shape[1]:
+    if len(factor) not in (1, 2) or factor[0] != shape[1]:
         raise ValueError(
             f"K has shape {shape}; it multiplies vectors of length {shape[1]}, "
-            f"not an array of shape {tuple(given)}"
+            f"not an array of shape {tuple(factor)}"
         )
 
 

@@ -1,4 +1,4 @@
-"""Rows on a grid as bytes. Where x = s·k, with u = k − l and v from 0 to 255 on the two sides,
+"""Rows on a grid as bytes. Where x = s·k, with u = k − l and v from 0 to 255 in x and z,
 
     x·z = s² (Σ u (v − 128) + 128 Σ u + l Σ u + l Σ v + D l²),
 
@@ -52,9 +52,9 @@ BEFORE = 2
 class GridRows:
     """A set of rows as bytes, padded to words of four, without columns that are empty.
 
-    `used`: the indices of the others; `center`: what products take off every row, in steps;
+    `used`: the indices of the others; `center`: what products subtract from every row, in steps;
     `error`: the largest |x − s·k| / |x|, the rounding of the numbers as they were given; `left` and
-    `right`: whole numbers of each row that a product of bytes lacks, by the side where it stands.
+    `right`: whole numbers of each row that a product of bytes lacks, for it as x and as z.
     """
 
     grid: Grid
@@ -74,7 +74,7 @@ class GridRows:
         return cls(grid, codes, used, np.zeros(len(used)), error, left, grid.low * sums)
 
     def centered(self, center: np.ndarray) -> GridRows:
-        """The same with c taken off every row; c in steps of the grid, 0 in empty columns."""
+        """Rows minus the center c (in grid units; 0 in dropped columns)."""
         center = center[self.used]
         parts = [
             self.codes[rows, : len(center)] @ center for rows in cut(0, len(self.codes), PANEL)
@@ -114,8 +114,11 @@ class GridRows:
             of_z, of_x = low * sums, (128 + low) * sums + float(columns * low**2)
         bytes_of_x, scale = self.codes.view(np.uint32), np.float32(self.grid.step**2)
         x, z = (np.empty((len(sums), BEFORE + bytes_of_x.shape[1]), np.uint32) for _ in range(2))
-        for side, own in ((x, of_x), (z, of_z)):
-            side[:, 0], side[:, 1] = own.astype(np.int64).astype(np.uint32), scale.view(np.uint32)
+        for side, numbers in ((x, of_x), (z, of_z)):
+            side[:, 0], side[:, 1] = (
+                numbers.astype(np.int64).astype(np.uint32),
+                scale.view(np.uint32),
+            )
         x[:, BEFORE:] = bytes_of_x
         np.bitwise_xor(bytes_of_x, SIGNED, out=z[:, BEFORE:])
         return x.view(np.float32), z.view(np.float32)
@@ -131,7 +134,7 @@ class GridRows:
     def product(
         self, rows: slice, other: GridRows, columns: slice, out: np.ndarray, scratch: Scratch
     ) -> None:
-        """x·z for these rows of this side and these of the other, into `out`."""
+        """Write x·z for these rows and for these rows of `other` into `out`."""
         from mercer.gram.cpu.byte_loops import COLUMNS, ROWS, multiply
         from mercer.gram.cpu.compiled import whole_rows
 
@@ -153,7 +156,7 @@ def rows_on(grid: Grid, rows: np.ndarray, used: np.ndarray) -> GridRows | None:
 
 
 def about(center: np.ndarray, x: GridRows, z: GridRows) -> tuple[GridRows, GridRows]:
-    """Both sides with c taken off; one and the same set of rows stays one."""
+    """Both operands minus the center c; one set of rows stays one."""
     first = x.centered(center)
     return first, first if z is x else z.centered(center)
 
@@ -166,8 +169,8 @@ def worth(shape: tuple[int, ...]) -> bool:
 def on_grid(
     inputs: Iterable[Input], left: dict[Input, Any], right: dict[Input, Any]
 ) -> dict[Input, tuple[GridRows, GridRows]]:
-    """For each of these inputs: the rows of both operands as bytes, if all lie on one grid."""
-    found = {}
+    """The rows of both operands as bytes, for each of these inputs whose rows lie on one grid."""
+    grids = {}
     for key in inputs:
         x, z = left[key], right[key]
         if is_sparse(x) or is_sparse(z) or not _pays(x, z):
@@ -181,8 +184,8 @@ def on_grid(
         first = rows_on(grid, x, used)
         second = first if first is None or x is z else rows_on(grid, z, used)
         if first is not None and second is not None:
-            found[key] = (first, second)
-    return found
+            grids[key] = (first, second)
+    return grids
 
 
 def _pays(x: np.ndarray, z: np.ndarray) -> bool:
@@ -243,7 +246,7 @@ def find_grid(*sides: np.ndarray) -> Grid | None:
 
 
 def _steps(numbers: np.ndarray) -> list[float]:
-    """What numbers may be multiples of: common ones first, then what these suggest."""
+    """Candidate steps of a grid: common ones first, then those that the numbers suggest."""
     gaps = np.diff(np.unique(np.append(np.abs(numbers), 0.0)))
     steps = [1.0, 1 / 255, 1 / 256]
     if len(gaps):

@@ -72,11 +72,11 @@ class Engine:
 
     def solver(self, name: str, default: Any = None) -> Any:
         """The engine's own function for a problem, else `default`."""
-        found = self.solvers.get(name, default)
-        if isinstance(found, str):
-            module, _, function = found.partition(":")
-            found = getattr(import_module(module), function)
-        return found
+        solver = self.solvers.get(name, default)
+        if isinstance(solver, str):
+            module, _, function = solver.partition(":")
+            solver = getattr(import_module(module), function)
+        return solver
 
 
 HOST = Engine(
@@ -138,8 +138,8 @@ def engine_named(name: str) -> Engine:
         return HOST
     _load()
     if name not in _engines:
-        known = ", ".join(sorted([HOST.name, *_engines]))
-        raise ValueError(f"no engine is called {name!r}; there are {known}")
+        names = ", ".join(sorted([HOST.name, *_engines]))
+        raise ValueError(f"no engine is called {name!r}; there are {names}")
     return _engines[name]
 
 
@@ -162,7 +162,7 @@ def make_gram(kernel: Any, X: Any, Z: Any = None) -> Gram:
     return engine.make(kernel, X, Z if engine is HOST else raw)
 
 
-def host_gram(kernel: Any, X: Any, Z: Any = None) -> Gram:
+def host_gram(kernel: Any, X: Any, Z: Any = None) -> HostGram:
     """K on the host, of a kernel or a formula, whatever device is set."""
     return HostGram(kernel, X, Z)
 

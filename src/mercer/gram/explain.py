@@ -106,8 +106,8 @@ def _tree(kernel: Kernel, indent: str = "") -> str:
     children = kernel.children()
     if not children:
         return f"{indent}{kernel!r}"
-    own = {k: v for k, v in kernel.get_params(deep=False).items() if not isinstance(v, Kernel)}
-    shown = ", ".join(f"{k}={v!r}" for k, v in own.items())
+    numbers = {k: v for k, v in kernel.get_params(deep=False).items() if not isinstance(v, Kernel)}
+    shown = ", ".join(f"{k}={v!r}" for k, v in numbers.items())
     lines = [f"{indent}{type(kernel).__name__}({shown})"]
     lines += [_tree(child, indent + "  ") for _, child in children]
     return "\n".join(lines)

@@ -105,21 +105,21 @@ class Filler:
         formula = self.program.epilogue
         if formula.op == "tile" and tiles[formula.value] is out:
             return
-        known: dict[Formula, Any] = {}
+        values: dict[Formula, Any] = {}
         for node in _leaves(formula):
             if node.op == "tile":
-                known[node] = tiles[node.value]
+                values[node] = tiles[node.value]
             elif node.op == "rowx":
-                known[node] = self.x.values[node.value][rows, None]
+                values[node] = self.x.values[node.value][rows, None]
             else:
-                known[node] = self.z.values[node.value][None, columns]
+                values[node] = self.z.values[node.value][None, columns]
         if out.size <= CACHE_ELEMENTS:
-            evaluate_into(out, formula, known)
+            evaluate_into(out, formula, values)
             return
         for part in cut(0, len(out), max(1, CACHE_ELEMENTS // out.shape[1])):
             block = out[part]
-            here = {n: v if len(v) == 1 else v[part] for n, v in known.items()}
-            here |= {n: block for n, v in known.items() if v is out}
+            here = {n: v if len(v) == 1 else v[part] for n, v in values.items()}
+            here |= {n: block for n, v in values.items() if v is out}
             evaluate_into(block, formula, here)
 
     def _opaque(self, node: Formula, rows: slice, columns: slice, out: Any) -> None:
@@ -276,15 +276,15 @@ def direct(node: Formula, x: np.ndarray, z: np.ndarray, out: Any) -> None:
         x, z = x.astype(np.float64), z.astype(np.float64)
 
     def term(xj: np.ndarray, zj: np.ndarray) -> Any:
-        known = {n: xj if n.value == "x" else zj for n in atoms}
-        return evaluate(body, known)
+        values = {n: xj if n.value == "x" else zj for n in atoms}
+        return evaluate(body, values)
 
     columns, size = x.shape[1], set_size(how)
     if size > columns:
         out[...] = 0.0
         return
     if columns > 32:
-        # Many columns: whole differences of a few rows of each side at a time.
+        # Many columns: whole differences of a few rows of each operand at a time.
         for other in cut(0, len(z), max(1, 4 * CACHE_ELEMENTS // columns)):
             right = z[None, other]
             step = max(1, 4 * CACHE_ELEMENTS // right.size)

@@ -64,7 +64,7 @@ class Source:
 
 @record
 class Program:
-    """What is computed for each tile, and what once for each row.
+    """The steps that make a tile of K, and those that are done once for each row.
 
     `compile_program` returns one object per formula and choice of methods, so that programs are
     compared by identity, and what is derived from one is computed once.
@@ -178,11 +178,11 @@ def _lift(formula: Formula, rows: dict[str, dict[Formula, int]]) -> Formula:
         if node.op in ("add", "mul"):
             # Terms of the same operand are added up first: one vector, not several.
             rest = []
-            for own in ("x", "z"):
-                group = [a for a in node.args if sides[id(a)] == own]
+            for operand in ("x", "z"):
+                group = [a for a in node.args if sides[id(a)] == operand]
                 if group:
                     joined = group[0] if len(group) == 1 else Formula(node.op, group)
-                    rest.append(vector(joined, own))
+                    rest.append(vector(joined, operand))
             rest += [visit(a) for a in node.args if sides[id(a)] not in ("x", "z")]
             return rest[0] if len(rest) == 1 else Formula(node.op, rest)
         return Formula(node.op, [visit(a) for a in node.args], node.value)
@@ -203,15 +203,15 @@ class Form:
     """
 
     def __init__(self, formula: Formula) -> None:
-        found = statistics(formula)
+        nodes_read = statistics(formula)
         self.formula = formula
         self.inputs = tuple(numeric_inputs(formula))
         self.reads_as_given = bool(self.inputs) and not any(key.steps for key in self.inputs)
-        self.distances = tuple(node for node in found if node.op == "sqdist")
+        self.distances = tuple(node for node in nodes_read if node.op == "sqdist")
         self.multiplied: tuple[Input, ...] = tuple(
-            dict.fromkeys(node.value for node in found if node.op in ("dot", "sqdist"))
+            dict.fromkeys(node.value for node in nodes_read if node.op in ("dot", "sqdist"))
         )
-        self.reduced = frozenset(node.value[1] for node in found if node.op == "reduce")
+        self.reduced = frozenset(node.value[1] for node in nodes_read if node.op == "reduce")
         self.by_size = {node.value: BY_SIZE for node in self.distances}
         self.is_double = needs_double(formula)
         self._in_range: dict[np.dtype, bool] = {}

@@ -43,9 +43,9 @@ def series_of(gram: Any, vectors: int) -> tuple[Input, list[Series]] | None:
         return low.min(axis=0), high.max(axis=0)
 
     accuracy = ACCURACY[gram.dtype.itemsize]
-    found = cheaper_series(gram, vectors, PRICE, FEW_PAIRS, ends, accuracy)
-    terms = 0 if found is None else sum(s.terms for s in found[1])
-    return found if 64 * vectors * terms <= gram.limit_bytes else None
+    series = cheaper_series(gram, vectors, PRICE, FEW_PAIRS, ends, accuracy)
+    terms = 0 if series is None else sum(s.terms for s in series[1])
+    return series if 64 * vectors * terms <= gram.limit_bytes else None
 
 
 def product(gram: Any, rows: Input, series: list[Series], V: np.ndarray) -> np.ndarray:
@@ -90,7 +90,7 @@ def _product(series: Series, x: np.ndarray, z: np.ndarray, V: np.ndarray) -> np.
 
 def _waves(series: Series, rows: np.ndarray, kind: np.dtype) -> list[np.ndarray]:
     """e^{2πik(x − c)/L} for every wave of each column, as powers of the first."""
-    found = []
+    waves = []
     for axis, column in enumerate(series.columns):
         rate = 2.0 * math.pi / series.periods[axis]
         angle = rate * (rows[:, column].astype(np.float64) - series.center[axis])
@@ -99,5 +99,5 @@ def _waves(series: Series, rows: np.ndarray, kind: np.dtype) -> list[np.ndarray]
         np.multiply.accumulate(wave, axis=1, out=wave)
         if axis:
             wave = np.concatenate([wave[:, :0:-1].conj(), wave], axis=1)
-        found.append(wave.astype(kind, copy=False))
-    return found
+        waves.append(wave.astype(kind, copy=False))
+    return waves

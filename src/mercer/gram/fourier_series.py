@@ -48,7 +48,7 @@ class Series:
 
     @property
     def terms(self) -> int:
-        """Complex multiplications per row and vector, on each side of K."""
+        """Complex multiplications per row of either operand and vector."""
         return int(self.weights.size)
 
 
@@ -56,7 +56,7 @@ class Series:
 def mixture(formula: Formula) -> tuple[Input, tuple[tuple[float, float], ...]] | None:
     """(c, γ) of k = Σ c exp(−γ‖x − z‖²) with all c > 0 and γ ≥ 0, and what the rows are."""
     rows: set[Input] = set()
-    found = []
+    terms = []
     for part in formula.args if formula.op == "add" else (formula,):
         c, gamma = 1.0, 0.0
         for factor in part.args if part.op == "mul" else (part,):
@@ -67,10 +67,10 @@ def mixture(formula: Formula) -> tuple[Input, tuple[tuple[float, float], ...]] |
                 rows.add(exponent[1])
             else:
                 return None
-        found.append((c, gamma))
-    if len(rows) != 1 or min(found)[0] <= 0:
+        terms.append((c, gamma))
+    if len(rows) != 1 or min(terms)[0] <= 0:
         return None
-    return rows.pop(), tuple(found)
+    return rows.pop(), tuple(terms)
 
 
 def _exponent(node: Formula) -> tuple[float, Input] | None:
@@ -91,11 +91,11 @@ def series_for(
     most: float,
 ) -> list[Series]:
     """The series of every (c, γ), for rows between `low` and `high`; none if one has too many."""
-    found = [series_of(*part, low, high, accuracy, most) for part in parts]
-    return [s for s in found if s is not None] if all(found) else []
+    series = [series_of(*part, low, high, accuracy, most) for part in parts]
+    return [s for s in series if s is not None] if all(series) else []
 
 
-#: For the rows of an input: the least and the largest number of each column, on both sides; None
+#: For the rows of an input: the least and the largest number of each column of both operands; None
 #: where these are no numbers in a few columns.
 Ends = Callable[[Input], tuple[np.ndarray, np.ndarray] | None]
 
@@ -105,13 +105,13 @@ def cheaper_series(
 ) -> tuple[Input, list[Series]] | None:
     """The rows and the series of each Gaussian in k, if K V costs less by them; kept in `gram`.
 
-    `few_pairs`: below so many there is nothing to save.
+    `few_pairs`: with fewer there is nothing to save.
     """
     few = pairs_of(gram.shape, gram.square, vectors) < few_pairs
-    found = None if few else mixture(gram.formula)
-    if found is None:
+    gaussians = None if few else mixture(gram.formula)
+    if gaussians is None:
         return None
-    rows, parts = found
+    rows, parts = gaussians
     if gram.series is None:
         within, most = ends(rows), max(gram.shape) / price.term
         gram.series = [] if within is None else series_for(parts, *within, accuracy, most)
@@ -120,7 +120,7 @@ def cheaper_series(
 
 
 def in_words(series: Sequence[Series], unit: float) -> str:
-    """For people: how K V is computed by them, in numbers whose rounding unit is `unit`.
+    """A sentence on how K V is computed by these series, in numbers whose rounding unit is `unit`.
 
     The error is relative to the largest k times Σ|v|. Sums of waves had a rounding of up to 4 units
     in 1 to 3 columns, whatever their number, because the weights of the waves add up to k(x, x).
@@ -138,7 +138,7 @@ def not_below_zero(image: Any, V: Any) -> Any:
 
 @record
 class Price:
-    """What one term, and one wave of one column, cost per row, in pairs of rows."""
+    """The cost of one term, and of one wave of one column, per row; its unit is a pair of rows."""
 
     term: float
     wave: float

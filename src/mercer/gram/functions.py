@@ -88,10 +88,10 @@ def distance_to_mean(kernel: Kernel, X: Any, sample: Any) -> np.ndarray:
     # In float64, as in `distance`: the three terms cancel where x is close to the mean.
     single = _is_single(X) and _is_single(sample)
     X, sample = widened(X), widened(sample)
-    own = host(diagonal(kernel, X))
+    squares = host(diagonal(kernel, X))
     cross = solver_gram(kernel, X, sample) @ ones
     spread = float(ones @ (solver_gram(kernel, sample) @ ones))
-    values = np.sqrt(np.maximum(own - 2.0 * cross + spread, 0.0))
+    values = np.sqrt(np.maximum(squares - 2.0 * cross + spread, 0.0))
     if is_tensor(X):
         return like(values, X)  # type: ignore[no-any-return]
     return values.astype(np.float32) if single else values

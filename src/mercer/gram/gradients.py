@@ -62,15 +62,15 @@ def weighted_gradient(kernel: Kernel, X: Any, Z: Any, coef: np.ndarray) -> np.nd
     X, Z = as_rows(host(X)), as_rows(host(Z))
     formula = simplify(formula_of(kernel))
     width = _columns_of(X)
-    found = np.zeros((count(X), coef.shape[1], width))
+    gradient = np.zeros((count(X), coef.shape[1], width))
     for node in statistics(formula):
         slope = simplify(derive(formula, node))
         if slope.op == "const" and slope.value == 0:
             continue
         part = _of_statistic(node, slope, X, Z, coef)
         if part is not None:
-            found += _pulled_back(rows_of(node), X, part)
-    return found
+            gradient += _pulled_back(rows_of(node), X, part)
+    return gradient
 
 
 def _columns_of(X: Any) -> int:
@@ -113,12 +113,12 @@ def _by_product(
         across = (some[:, :, None] * V[:, None, :]).reshape(m, -1)
         both = np.hstack([some, across]) if op != "sqnorm" else some
         product = np.asarray(host(gram @ both.astype(gram.dtype, copy=False)), dtype=np.float64)
-        own = product[:, :t, None] * U[:, None, :]
+        centered = product[:, :t, None] * U[:, None, :]
         rest = product[:, t:].reshape(n, t, -1)
         if op == "dot":
             out[:, start : start + step] = rest
         else:
-            out[:, start : start + step] = 2.0 * (own - rest if op == "sqdist" else own)
+            out[:, start : start + step] = 2.0 * (centered - rest if op == "sqdist" else centered)
     return out
 
 
@@ -165,14 +165,14 @@ def add_signs(S: Any, u: Any, v: Any, alpha: Any, out: Any) -> None:
 
 
 def _farthest(node: Formula, u: np.ndarray, v: np.ndarray) -> list[np.ndarray]:
-    """Of max |u − v|: the sign in the column of the maximum, the first of several."""
+    """Slopes of max |u − v|: the sign in the column of the maximum, the first of several."""
     gap = u[:, None] - v[None]
     first = np.abs(gap).argmax(axis=2)
     return [np.sign(gap[:, :, j]) * (first == j) for j in range(u.shape[1])]
 
 
 def _of_reduction(node: Formula, u: np.ndarray, v: np.ndarray) -> list[np.ndarray | None]:
-    """Of Σ, Π, max, the mean or sets over the columns of a body."""
+    """Slopes of Σ, Π, max, the mean or sets over the columns of a body."""
     how, body = node.value[0], node.args[0]
     rise = derive(body, X_J)
     if not any(inner is X_J for inner in body.walk()):
@@ -180,9 +180,9 @@ def _of_reduction(node: Formula, u: np.ndarray, v: np.ndarray) -> list[np.ndarra
     shape = (len(u), len(v))
 
     def at(formula: Formula, j: int) -> np.ndarray:
-        known = {X_J: u[:, j, None], Z_J: v[None, :, j]}
+        values = {X_J: u[:, j, None], Z_J: v[None, :, j]}
         with np.errstate(all="ignore"):
-            return np.broadcast_to(np.asarray(evaluate(formula, known), dtype=float), shape)
+            return np.broadcast_to(np.asarray(evaluate(formula, values), dtype=float), shape)
 
     each = [at(rise, j) for j in range(u.shape[1])]
     if how in ("sum", "mean"):
@@ -238,11 +238,11 @@ def _same(step: Step, x: Any, slopes: np.ndarray) -> np.ndarray:
 def _(step: Columns, x: Any, slopes: np.ndarray) -> np.ndarray:
     width = _columns_of(x)
     names = list(getattr(x, "columns", ()))
-    found = np.zeros((*slopes.shape[:2], width))
+    spread = np.zeros((*slopes.shape[:2], width))
     for j, name in enumerate(step.names):
         index = names.index(name) if name in names else step.position(name, width)
-        found[:, :, index] += slopes[:, :, j]
-    return found
+        spread[:, :, index] += slopes[:, :, j]
+    return spread
 
 
 @_transposed.register

@@ -124,7 +124,7 @@ class HostGram(Gram):
         return self._with(x, z, square, self._swapped)
 
     def reordered(self, order: np.ndarray) -> HostGram:
-        """The same K with its examples in another order."""
+        """K(X, X) of some or all of its examples, in this order."""
         x = self._x.take(order)
         z = replace(x, values=tuple(v[order] for v in self._z.values))
         return self._with(x, z, self.square, self._swapped)
@@ -198,9 +198,6 @@ class HostGram(Gram):
                 mirror(K, rows, columns)
         return K
 
-    def __matmul__(self, V: Any) -> np.ndarray:
-        return self.times(V)
-
     def times(self, V: Any, relative: bool = False) -> np.ndarray:
         V = np.asarray(V)
         check_factor(self.shape, V.shape)
@@ -214,9 +211,9 @@ class HostGram(Gram):
             return result[:, 0] if V.ndim == 1 else result
         pairs = self.shape[0] * self.shape[1] * -(-columns.shape[1] // AT_ONCE)
         if not relative and pairs >= fourier_product.FEW_PAIRS:
-            found = fourier_product.series_of(self, columns.shape[1])
-            if found is not None:
-                image = fourier_product.product(self, *found, columns)
+            series = fourier_product.series_of(self, columns.shape[1])
+            if series is not None:
+                image = fourier_product.product(self, *series, columns)
                 return image[:, 0] if V.ndim == 1 else image
         result = np.zeros((self.shape[0], columns.shape[1]), dtype=self.dtype)
         # One triangle sums the columns of its tiles in each thread.
@@ -229,6 +226,8 @@ class HostGram(Gram):
         else:
             self._tiled_product(plan, engine, columns, result)
         return result[:, 0] if V.ndim == 1 else result
+
+    __matmul__ = times
 
     def _tiled_product(self, plan: Plan, engine: Filler, V: np.ndarray, result: np.ndarray) -> None:
         # One triangle, each tile used twice: sums for the columns are kept apart per thread.
@@ -273,6 +272,9 @@ class HostGram(Gram):
     @functools.cached_property
     def _diagonal(self) -> np.ndarray:
         check_has_diagonal(self)
+        constant = constant_diagonal(self.formula)
+        if constant is not None:
+            return np.full(self.shape[0], constant, dtype=self.dtype)
         return row_value(simplified_diagonal(self.formula), self._x, self._x.raw, "X")
 
     def diagonal(self) -> np.ndarray:
@@ -284,9 +286,9 @@ class HostGram(Gram):
         constant = constant_diagonal(self.formula)
         if constant is not None:
             return max(0.0, constant)
-        own = simplified_diagonal(self.formula)
+        diagonal = simplified_diagonal(self.formula)
         sides = ((self._x, "X"), (self._z, "Z"))
-        ends = [float(row_value(own, side, side.raw, name).max()) for side, name in sides]
+        ends = [float(row_value(diagonal, side, side.raw, name).max()) for side, name in sides]
         return float(np.sqrt(max(ends[0], 0.0) * max(ends[1], 0.0)))
 
     def in_double(self, index: Any = None) -> np.ndarray:
@@ -378,8 +380,8 @@ class HostGram(Gram):
         return plan, "" if compiled is None else compiled.source
 
     def series_in_words(self) -> str:
-        found = fourier_product.series_of(self, 1)
-        return "" if found is None else in_words(found[1], float(np.finfo(self.dtype).eps))
+        series = fourier_product.series_of(self, 1)
+        return "" if series is None else in_words(series[1], float(np.finfo(self.dtype).eps))
 
     def products_in_words(self) -> dict[Input, str]:
         """The inputs whose products are made in a way of their own, and how."""
@@ -403,7 +405,7 @@ class HostGram(Gram):
         return make_plan(self.program, self._x, self._z, dense, fixed, factor)
 
     def _filler(self, plan: Plan) -> Filler:
-        """What makes the tiles of a plan, compiled if the plan says so."""
+        """The Filler that makes the tiles of a plan, compiled if the plan says so."""
         compiled = None
         if plan.compiled and compiles():
             from mercer.gram.cpu.compiled import compile_epilogue

@@ -37,8 +37,8 @@ from mercer.kernels.core import Kernel
 CACHED = 1 << 15
 #: Rows at least, so that a product with them runs at a good rate.
 LEAST_ROWS = 32
-#: What takes as long as so many multiplications of a matrix product (0.04 ns): a monomial (one
-#: multiplication of its own, through the cache), and a pair in an epilogue.
+#: Costs in multiplications of a matrix product (0.04 ns): of a monomial (one multiplication of
+#: its own, through the cache), and of a pair in an epilogue.
 MONOMIAL, PAIR = 12, 20
 #: Outputs up to which monomials of the highest degree are left out: with the zeros between them
 #: there are up to as many times as many weights as the degree says.
@@ -53,8 +53,8 @@ Levels = tuple[tuple[slice, ...], ...]
 class MonomialSums:
     """The weights w of an expansion whose kernel is a polynomial in x·z.
 
-    `coef` has a row per point; those of one stretch of points between `ends` are added up, and
-    `joined` makes one column of weights per output of the sums, which have the shape (stretches,
+    `coef` has a row per point; those of one run of points between `ends` are added up, and
+    `joined` makes one column of weights per output of the sums, which have the shape (runs,
     monomials, columns of coef).
     """
 
@@ -75,7 +75,7 @@ class MonomialSums:
             self._by_column = self._spread(self.weights)
 
     def __call__(self, X: Any, then: Callable[[np.ndarray], np.ndarray]) -> np.ndarray | None:
-        """What `then` makes of Σ wₘ x^m, for some rows at a time; None where that overflows."""
+        """Apply `then` to Σ wₘ x^m, a few rows at a time; None where that overflows."""
         X = X.toarray() if is_sparse(X) else X
         monomials, outputs = self.weights.shape
         threads = threads_for(float(len(X)) * monomials * (MONOMIAL + 2 * outputs))
@@ -101,7 +101,7 @@ class MonomialSums:
         return each[:, 0] + np.einsum("ij,ijk->ik", rows, each[:, 1:])  # type: ignore[no-any-return]
 
     def _spread(self, weights: np.ndarray) -> np.ndarray:
-        """Per monomial of a lower degree: its weights, and those of its products with columns."""
+        """The weights of monomials of lower degrees, and those of their products with columns."""
         low, top = self._levels[-2][-1].stop, self._levels[-1]
         spread = np.zeros((low, 1 + len(top) // 2, weights.shape[1]))
         spread[:, 0] = weights[:low]
@@ -133,7 +133,7 @@ class MonomialSums:
         return out
 
     def _collected(self, points: np.ndarray, coef: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        """Σᵢ xᵢ^m αᵢ over each stretch of points."""
+        """Σᵢ xᵢ^m αᵢ over each run of points."""
         each = coef.shape[1]
         short = leaves_out(self._count, len(self._levels), len(ends) * each)
         levels = self._levels[:-1] if short else self._levels
@@ -168,7 +168,7 @@ def _height(levels: Levels) -> int:
 
 
 def leaves_out(count: int, degree: int, outputs: int) -> bool:
-    """Whether monomials of the highest degree are not made, of so many monomials in all."""
+    """Whether monomials of the highest degree are not made, of `count` monomials in all."""
     return degree > 1 and count * LEAST_ROWS > CACHED and outputs <= FEW_OUTPUTS
 
 
@@ -176,11 +176,11 @@ def monomials_pay(kernel: Kernel, X: Any, points: Any, coef: np.ndarray, outputs
     """Whether f of these rows takes longer by k with all points, which decides by sizes alone."""
     if not (are_float_rows(X) and are_float_rows(points)):
         return False
-    found = coefficients_of(kernel)
-    if found is None or X.shape[1] != points.shape[1]:
+    coefficients = coefficients_of(kernel)
+    if coefficients is None or X.shape[1] != points.shape[1]:
         return False
     (n, columns), m, each = X.shape, points.shape[0], coef.shape[1]
-    count = comb(columns + len(found) - 1, columns)
+    count = comb(columns + len(coefficients) - 1, columns)
     by_pairs = n * m * (columns + PAIR + each)
     by_monomials = count * (n * (MONOMIAL + outputs) + m * (MONOMIAL + each))
     settings = get_config()
@@ -190,10 +190,10 @@ def monomials_pay(kernel: Kernel, X: Any, points: Any, coef: np.ndarray, outputs
 
 def coefficients_of(kernel: Kernel) -> tuple[float, ...] | None:
     """a₀, a₁, … where k = Σ aₙ (x·z)ⁿ over the rows as they are, and no aₙ is below 0."""
-    found = None if kernel.is_opaque else powers_of_dot(simplified(kernel))
-    if found is None or found[0] != ROOT or min(found[1]) < 0:
+    powers = None if kernel.is_opaque else powers_of_dot(simplified(kernel))
+    if powers is None or powers[0] != ROOT or min(powers[1]) < 0:
         return None
-    return found[1]
+    return powers[1]
 
 
 def monomial_sums(
@@ -214,7 +214,7 @@ def monomial_sums(
 
 @lru_cache(maxsize=64)
 def _levels(columns: int, degree: int) -> Levels:
-    """From degree 1 on, per column two slices: monomials of the degree below, and what they become.
+    """Two slices per column from degree 1 on: monomials of the degree below, and their products.
 
     The last slice of all ends at the number of monomials.
     """

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 #: Columns of Z that the generated loops take at a time; they stay in the first-level cache.
 CHUNK = 256
-#: Rows of K that are made one by one, or a few together, have a multiple of so many entries, and
-#: read Z in panels of so many rows. Columns of a longer panel are farther apart in memory: with 256
+#: Rows of K that are made one by one, or TOGETHER, have a multiple of BLOCK entries, and read Z in
+#: panels of BLOCK rows. Columns of a longer panel are farther apart in memory: with 256
 #: rows an entry of K over 120 columns took 1.3 times as long, and one over 784 twice as long.
 BLOCK, TOGETHER = 64, 4
 #: The largest share of the memory limit that a copy of an operand in another order may take.
@@ -74,7 +74,7 @@ class Operand:
         )
 
     def panel(self, rows: Input, index: slice) -> np.ndarray:
-        """Dense rows for the matrix product, with the center taken off if the plan says so."""
+        """Dense rows for the matrix product, minus the center if there is one."""
         block = self.dense(rows, index)
         center = self.centers.get(rows)
         return block if center is None else block - center
@@ -113,7 +113,7 @@ class Operand:
         return sum(chunks * m.shape[1] * m.dtype.itemsize for m in new)
 
     def by_column(self, rows: Input, index: slice) -> tuple[Any, slice]:
-        """Sparse rows as a loop over those of the other side takes them, and which these are."""
+        """Sparse rows by columns, for a loop over rows of the other operand, and their slice."""
         from mercer.gram.cpu.sparse_loops import columns_of
 
         if not self.keeps_columns(rows):
@@ -132,7 +132,7 @@ class Operand:
 
 
 class GrowingOperand:
-    """Chosen rows of a side, copied next to each other as they are appended."""
+    """Chosen rows of an operand, copied next to each other as they are appended."""
 
     def __init__(self, source: Operand) -> None:
         self._source = source
@@ -167,7 +167,7 @@ class GrowingOperand:
             self.append(left)
 
     def view(self, stretch: slice) -> Operand:
-        """A stretch of the list as a side; dense rows are not copied."""
+        """A slice of the list as an operand; dense rows are not copied."""
         source, chosen = self._source, self._index[stretch]
         matrices = {
             key: source.matrices[key][chosen] if kept is None else kept[stretch]
@@ -182,7 +182,7 @@ class GrowingOperand:
 
 
 def _grown(array: np.ndarray, n: int) -> np.ndarray:
-    """The array with room for n rows: twice the room when it runs out."""
+    """The array with memory for n rows: twice as much when it runs out."""
     if len(array) >= n:
         return array
     larger = np.empty((max(n, 2 * len(array), 64), *array.shape[1:]), dtype=array.dtype)
@@ -191,7 +191,7 @@ def _grown(array: np.ndarray, n: int) -> np.ndarray:
 
 
 def _with_rows(rows: GridRows, start: int, more: GridRows) -> GridRows:
-    """The same rows with `more` from row `start` on; the arrays grow as needed."""
+    """Rows with `more` from row `start` on; the arrays grow as needed."""
     stop = start + len(more.codes)
     codes, left, right = (_grown(array, stop) for array in (rows.codes, rows.left, rows.right))
     codes[start:stop], left[start:stop], right[start:stop] = more.codes, more.left, more.right
@@ -222,11 +222,11 @@ def _panels(rows: Any) -> Iterator[slice]:
 
 def row_value(formula: Formula, side: Operand, raw: Any, name: str) -> np.ndarray:
     """A formula in statistics of one row, for every row; evaluated in float64, then narrowed."""
-    known: dict[Formula, Any] = {}
+    values: dict[Formula, Any] = {}
     for node in statistics(formula):
-        known[node] = statistic(node, side, raw, name)
+        values[node] = statistic(node, side, raw, name)
     with np.errstate(all="ignore"):
-        value = np.broadcast_to(np.asarray(evaluate(formula, known)), (side.n,))
+        value = np.broadcast_to(np.asarray(evaluate(formula, values)), (side.n,))
         value = value.astype(side.dtype)
     if not np.isfinite(value).all():
         bad = int(np.argmin(np.isfinite(value)))
@@ -273,7 +273,7 @@ def _prepared_square(node: Formula, side: Operand, raw: Any, name: str) -> np.nd
 
 
 def _prepared_shift(node: Formula, side: Operand, raw: Any, name: str) -> np.ndarray:
-    """x·c − ½ c·c for the center c that was taken off the rows."""
+    """x·c − ½ c·c for the center c that products subtract from the rows."""
     rows = node.value[1]
     center = side.centers[rows]
     assert center is not None
@@ -285,7 +285,7 @@ def _prepared_shift(node: Formula, side: Operand, raw: Any, name: str) -> np.nda
 
 
 def _function_of_row(node: Formula, side: Operand, raw: Any, name: str) -> np.ndarray:
-    """What a user's function says of each row: it is called once on each set of rows."""
+    """The values of a user's function, which is called once on each set of rows."""
     _, function, rows = node.value
     key = function, rows
     if key not in side.kept:
@@ -295,8 +295,8 @@ def _function_of_row(node: Formula, side: Operand, raw: Any, name: str) -> np.nd
 
 def _opaque_diagonal(node: Formula, side: Operand, raw: Any, name: str) -> np.ndarray:
     _, leaf, rows = node.value
-    known = (state for opaque, state in side.states.items() if opaque.value == (leaf, rows))
-    state = next(known, None)
+    states = (state for opaque, state in side.states.items() if opaque.value == (leaf, rows))
+    state = next(states, None)
     if state is None:
         state = leaf.prepare(_after_steps(rows, raw))
     return np.asarray(leaf.diag_of(state), dtype=float)
@@ -313,8 +313,8 @@ def _reduction(node: Formula, side: Operand, raw: Any, name: str) -> np.ndarray:
     result = np.empty(side.n)
     for part in _panels(side.matrices[rows]):
         block = side.dense(rows, part).astype(np.float64)
-        known = {n: block for n in node.args[0].walk() if n.op == "coord"}
-        value = np.broadcast_to(evaluate(node.args[0], known), block.shape)
+        values = {n: block for n in node.args[0].walk() if n.op == "coord"}
+        value = np.broadcast_to(evaluate(node.args[0], values), block.shape)
         result[part] = reduced(how, value, axis=1)
     return result
 

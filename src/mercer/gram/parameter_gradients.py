@@ -37,29 +37,29 @@ def weighted_slopes(gram: Gram, W: Any) -> dict[str, Any]:
     {'sigma': 0.669}
     """
     formula = formula_of(gram.kernel)
-    found: dict[str, Any] = {}
+    slopes: dict[str, Any] = {}
     for name, node in parameters_of(formula).items():
         slope, scale = gram.of(derive(formula, node)), lengths_of(node)
         if scale is None:
-            found[name] = _total(slope, W)
+            slopes[name] = _total(slope, W)
         else:
             squares = _squares(slope, W, *_sides(gram, node.value))
-            found[name] = -2.0 / scale.lengths.array * squares
-    return found
+            slopes[name] = -2.0 / scale.lengths.array * squares
+    return slopes
 
 
 def diagonal_slopes(gram: Gram, weights: np.ndarray) -> dict[str, Any]:
     """Σᵢ wᵢ ∂k(xᵢ, xᵢ)/∂p for the parameters of `weighted_slopes`; lengths change none."""
     formula = formula_of(gram.kernel)
-    found: dict[str, Any] = {}
+    slopes: dict[str, Any] = {}
     for name, node in parameters_of(formula).items():
         varies = lengths_of(node) is None
-        found[name] = _dot(weights, gram.of(derive(formula, node)).diagonal()) if varies else 0.0
-    return found
+        slopes[name] = _dot(weights, gram.of(derive(formula, node)).diagonal()) if varies else 0.0
+    return slopes
 
 
-def _dot(weights: np.ndarray, own: Any) -> float:
-    return float(np.sum(weights * host(own), dtype=np.float64))
+def _dot(weights: np.ndarray, diagonal: Any) -> float:
+    return float(np.sum(weights * host(diagonal), dtype=np.float64))
 
 
 def _total(gram: Gram, W: Any) -> float:

@@ -137,14 +137,14 @@ def make_plan(
     if work.flops + 2.0 * x.n * z.n * factor < WORTH_FLOPS:
         threads = 1
     memory = (per_pair, per_row, products.per_column)
-    found = _fitted_tile(shape, largest, threads, left, memory)
-    if found is None:
+    fitted = _fitted_tile(shape, largest, threads, left, memory)
+    if fitted is None:
         need = fixed + 1.2 * (16 * per_row + 64 * products.per_column + 16 * 64 * per_pair)
         raise MemoryError(
             f"a single tile needs {show_bytes(need)}, but the memory limit is "
             f"{show_bytes(settings.memory_bytes)}. Raise it with mercer.set_config(memory=…)."
         )
-    tile, threads = found
+    tile, threads = fitted
     scratch = tile[0] * (tile[1] * per_pair + per_row) + tile[1] * products.per_column
     return Plan(shape, tile, threads, compiled, work, int(threads * scratch), products.paneled)
 

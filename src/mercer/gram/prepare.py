@@ -163,11 +163,11 @@ def _methods(
     dtype: np.dtype,
     grids: Grids,
 ) -> tuple[dict[Input, accuracy.Method], dict[Input, np.ndarray | None], dict[Input, Norms]]:
-    """Per squared distance: its method, the center that is subtracted from its rows, if any, and
+    """The method of each squared distance, the center that is subtracted from its rows, if any, and
     their squared norms."""
     methods: dict[Input, accuracy.Method] = {}
     centers: dict[Input, np.ndarray | None] = {}
-    known: dict[Input, Norms] = {}
+    norms: dict[Input, Norms] = {}
     for node in form.distances:
         key = node.value
         X, Z = numbers[0][key], numbers[1][key]
@@ -175,8 +175,8 @@ def _methods(
             methods[key], centers[key] = accuracy.BY_SIZE, None
             continue
         chosen = _of_product(form, node, rows, (X, Z), dtype, grids)
-        methods[key], centers[key], known[key] = chosen
-    return methods, centers, known
+        methods[key], centers[key], norms[key] = chosen
+    return methods, centers, norms
 
 
 def _of_product(

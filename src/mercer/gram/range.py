@@ -1,7 +1,7 @@
 """Numbers too large for the dtype, found before they become inf or NaN in K.
 
 For a kernel, |k(x, z)| ≤ √(k(x, x) k(z, z)), and the same holds for the kernels it is made of. So
-one look at the diagonal, part by part and in float64, tells what the pairs may reach.
+one look at the diagonal, part by part and in float64, shows what the pairs may reach.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ def _check_tiny(part: Formula, rows: Any, dtype: np.dtype, name: str) -> None:
 def _cut_off(formula: Formula) -> tuple[tuple[Formula, Formula], ...]:
     """Functions of a distance that are cut off at `FARTHEST`, and the distance."""
     cut = [n.args[0] for n in formula.walk(bodies=False) if n.op == "min"]
-    found = [(u, statistics(u)) for u in cut]
-    return tuple((u, of[0]) for u, of in found if [s.op for s in of] == ["sqdist"])
+    functions = [(u, statistics(u)) for u in cut]
+    return tuple((u, of[0]) for u, of in functions if [s.op for s in of] == ["sqdist"])
 
 
 @lru_cache(maxsize=1024)
@@ -106,11 +106,11 @@ def _overflows(formula: Formula, s: np.ndarray, norm: float) -> bool:
     distance = next((n for n in statistics(formula) if n.op == "sqdist"), None)
     if distance is None:
         return False
-    known = at_distances(formula, distance, s, norm)
+    values = at_distances(formula, distance, s, norm)
     with np.errstate(all="ignore"):
         # Differences of rows that are infinitely long are no numbers, and no concern of this.
-        known |= {n: np.ones_like(s) for n in known if n.op in ("dot", "sqnorm") and norm == 1.0}
-        return not np.isfinite(evaluate(formula, known)).all()
+        values |= {n: np.ones_like(s) for n in values if n.op in ("dot", "sqnorm") and norm == 1.0}
+        return not np.isfinite(evaluate(formula, values)).all()
 
 
 def _check_distances(formula: Formula, x: Operand, z: Operand, dtype: np.dtype) -> None:
@@ -180,16 +180,16 @@ def _parts(formula: Formula) -> tuple[tuple[Formula, Formula], ...]:
 
 
 def _largest(parts: tuple[tuple[Formula, Formula], ...], side: Operand, name: str) -> list[float]:
-    known: dict[Formula, np.ndarray] = {}
+    values: dict[Formula, np.ndarray] = {}
     largest = []
     with np.errstate(all="ignore"):
         for _, diagonal in parts:
             for node in statistics(diagonal):
-                if node not in known:
-                    known[node] = statistic(node, side, side.raw, name)
-            if diagonal not in known:
-                known[diagonal] = np.asarray(evaluate(diagonal, known))
+                if node not in values:
+                    values[node] = statistic(node, side, side.raw, name)
+            if diagonal not in values:
+                values[diagonal] = np.asarray(evaluate(diagonal, values))
             # NaN is reported where the value is used; the part that overflowed is found here.
-            end = float(np.abs(known[diagonal]).max())
+            end = float(np.abs(values[diagonal]).max())
             largest.append(0.0 if math.isnan(end) else end)
     return largest

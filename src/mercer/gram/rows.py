@@ -144,7 +144,7 @@ def matrix(raw: Any, rows: Input, name: str) -> Any:
 
 
 def check_widths(x: Any, z: Any) -> None:
-    """Rows of both sides must have the same columns."""
+    """Raise an error unless both operands have as many columns."""
     if x.shape[1] != z.shape[1]:
         raise ValueError(f"X has {x.shape[1]} columns and Z has {z.shape[1]}: they must agree")
 
@@ -217,12 +217,12 @@ def without_empty_columns(
 
 
 def used_columns(*sides: np.ndarray) -> np.ndarray:
-    """The columns that hold anything but zeros on either side."""
+    """The columns that hold anything but zeros in any of the matrices."""
     return np.flatnonzero(np.logical_or.reduce([_used(m) for m in sides]))
 
 
 def _used(matrix: np.ndarray) -> np.ndarray:
-    """Which columns hold anything but zeros.
+    """A mask of the columns that hold anything but zeros.
 
     The first rows decide for most columns. If few columns are still all zero after them, the rest
     of the rows is not read and these columns count as used.
@@ -247,8 +247,8 @@ def _used(matrix: np.ndarray) -> np.ndarray:
 # twentieth, and one does below 15 %. Fuller rows are made dense once, where a copy is small beside
 # the memory limit; else tiles are made dense one by one, under the product.
 
-#: Shares of numbers other than 0 below which both sides stay sparse: with a compiled loop, without;
-#: and below which one side does.
+#: Shares of numbers other than 0 below which both operands stay sparse: with a compiled loop,
+#: without; and below which one of them does.
 LOOP, BOTH, ONE = 0.2, 0.05, 0.15
 #: Columns from which on both stay sparse: dense tiles are far larger than the tiles of K over them.
 WIDEST = 4096

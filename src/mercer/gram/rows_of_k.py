@@ -7,7 +7,7 @@ the pieces that are asked for are many and too small to plan each of them.
 - A quadratic solver asks for rows by number. `with_room` keeps the rows that it loads.
 - A solver that passes over K again and again keeps all of it where it fits: `keep`.
 - An online learner appends columns as it chooses examples (`growing`), and multiplies panels of
-  rows with stretches of them: ``rows.take(rows=…)`` and ``.take(columns=…)`` are views.
+  rows with slices of them: ``rows.take(rows=…)`` and ``.take(columns=…)`` are views.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 HEIGHT = 1024
 #: Rows for which a loop over tiles, which shows its progress, is not begun.
 FEW = 32
-#: Elements computed at a time for a kernel of several parts, which needs room for each of them.
+#: Elements computed at a time for a kernel of several sources, each of which needs a buffer.
 ELEMENTS = 1 << 22
 #: Columns of a tile that is multiplied and forgotten: with HEIGHT rows it stays near the cache.
 WIDTH = 1024
@@ -103,13 +103,13 @@ class RowsOfK:
         return self._diagonal
 
     def among(self, chosen: np.ndarray) -> RowsOfK:
-        """The same between some of the examples."""
+        """Rows of K between some of the examples."""
         return RowsOfK(self.gram, self.examples[chosen], self.threads)
 
     def take(self, rows: Any = None, columns: slice | None = None) -> RowsOfK:
-        """Some rows, by slice (nothing is copied) or indices, and a stretch of the columns.
+        """Some rows, by slice (nothing is copied) or indices, and a slice of the columns.
 
-        Columns that are appended later do not touch a stretch. Diagonal entries are as computed.
+        Columns that are appended later do not touch the slice. Diagonal entries are as computed.
         """
         part = object.__new__(RowsOfK)
         part.__dict__.update(self.__dict__)
@@ -127,7 +127,7 @@ class RowsOfK:
         self._list.append(np.atleast_1d(examples))
 
     def forget(self, first: int) -> None:
-        """Let the list of columns start at what was its column `first`."""
+        """Drop the columns before `first`."""
         assert self._list is not None
         self._list.forget(first)
 
@@ -223,7 +223,7 @@ class RowsOfK:
     # --- panels of rows ----------------------------------------------------------------------
 
     def fill(self, rows: slice, out: np.ndarray, scratch: Scratch | None = None) -> np.ndarray:
-        """A stretch of rows against all columns, into `out`, on the calling thread.
+        """Write a slice of rows against all columns into `out`, on the calling thread.
 
         Several threads may ask at once if each brings a `scratch` of its own.
         """
@@ -232,14 +232,14 @@ class RowsOfK:
         return out
 
     def square(self, rows: slice, scratch: Scratch) -> np.ndarray:
-        """A stretch of rows against the same examples as columns, in memory of the scratch."""
+        """A slice of rows against the same examples as columns, in scratch memory."""
         z = self._packed(self._z.take(self.examples[rows]))
         out = scratch.get("square", (z.n, z.n), self.dtype)
         self._engine(self._x, z).fill(rows, slice(0, z.n), out, scratch)
         return out
 
     def panel(self, rows: slice, scratch: Scratch) -> np.ndarray:
-        """As `fill`, from what is kept, or in memory of the scratch."""
+        """A slice of rows against all columns: from what is kept, or computed in scratch memory."""
         if self.kept is not None:
             return self.kept[rows]
         shape = (rows.stop - rows.start, self._z.n)
@@ -251,7 +251,7 @@ class RowsOfK:
         """K V by all threads; with `rows`, only for these, and on the calling thread alone."""
         if rows is None:
             return np.asarray(self.gram @ V if self.kept is None else self.kept @ V)
-        own = self.scratch if scratch is None else scratch
+        memory = self.scratch if scratch is None else scratch
         V = np.ascontiguousarray(V, dtype=self.dtype)
         result = np.zeros((rows.stop - rows.start, V.shape[1]), dtype=self.dtype)
         engine = self._engine(self._x, self._z)
@@ -264,8 +264,8 @@ class RowsOfK:
             here = slice(rows.start + part.start, rows.start + part.stop)
             shape = (part.stop - part.start, columns.stop - columns.start)
             # From a scratch that outlives this product: fresh memory is slow at first touch.
-            tile = own.get("result", shape, self.dtype)
-            engine.fill(here, columns, tile, own)
+            tile = memory.get("result", shape, self.dtype)
+            engine.fill(here, columns, tile, memory)
             result[part] += tile @ V[columns]
 
         sweep(self._tiling(len(result), len(V)), body, "kernel times matrix")
@@ -295,7 +295,7 @@ class RowsOfK:
         return self.kept is not None
 
     def with_room(self, room: np.ndarray) -> RowsOfK:
-        """The same with memory (flat) for as many rows as fit it; `load` decides which."""
+        """These rows with a flat `buffer` for as many of them as fit it; `load` decides which."""
         part = self.take()
         n = self._z.n
         capacity = min(n, room.size // n)
@@ -325,6 +325,6 @@ class RowsOfK:
     _owner: np.ndarray
 
     def _kept(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Where these rows are in the table, and which of them are there."""
+        """The slots of these rows in the table, and a mask of those that are there."""
         slots = np.full(len(rows), -1) if self._slot is None else self._slot[rows]
         return slots, slots >= 0

@@ -15,7 +15,7 @@ from mercer._deprecated import warn_of
 from mercer.kernels.parameters import is_number
 
 if TYPE_CHECKING:
-    from mercer.gram.base import Gram
+    from mercer.gram import Gram
     from mercer.kernels.core import Kernel
 
 
@@ -33,19 +33,18 @@ class Facade:
         """
         if is_number(X) and (Z is None or is_number(Z)) and not self.is_opaque:
             return float(self([[float(X)]], [[float(X if Z is None else Z)]])[0, 0])
-        from mercer.gram.dispatch import make_gram
 
-        return make_gram(self, X, Z).dense()
+        return self.gram(X, Z).dense()
 
     def gram(self: Any, X: Any, Z: Any = None) -> Gram:
         """The lazy Gram operator: nothing is computed until asked for."""
-        from mercer.gram.dispatch import make_gram
+        from mercer.gram import make_gram
 
         return make_gram(self, X, Z)
 
     def diag(self: Any, X: Any) -> np.ndarray:
         """k(x, x) for every row, without the matrix."""
-        from mercer.gram.functions import diagonal
+        from mercer.gram import diagonal
 
         return diagonal(self, X)
 

@@ -35,7 +35,7 @@ from mercer._arrays import (
 from mercer._examples import count, joined, passes, take
 from mercer._notices import KernelWarning, warn
 from mercer._parameters import Check, check_parameters
-from mercer.gram.dispatch import keeper_of
+from mercer.gram import keeper_of
 from mercer.kernels import Kernel
 from mercer.kernels.estimators import KERNEL, KernelParams
 from mercer.learners._device import checked_rows

@@ -11,7 +11,7 @@ import numpy as np
 from mercer._arrays import host, is_sparse
 from mercer._examples import count, take
 from mercer._notices import KernelWarning, warn
-from mercer.gram.host import HostGram
+from mercer.gram import host_gram
 from mercer.kernels import Kernel
 from mercer.kernels.parameters.widths import as_width
 
@@ -97,7 +97,7 @@ def _far_off(kernel: Kernel, rows: Any) -> str:
         # On the host also where there is a device: so few rows are not worth a compilation there.
         rows = rows.astype(np.float64) if getattr(rows, "dtype", None) == np.float32 else rows
         rows = rows.toarray() if is_sparse(rows) and math.prod(rows.shape) <= WIDE else rows
-        K = np.asarray(HostGram(kernel, rows).dense(), dtype=np.float64)
+        K = np.asarray(host_gram(kernel, rows).dense(), dtype=np.float64)
     except MemoryError:  # the limit is for the fit, which may do with less than this question
         return ""
     if not (np.abs(K.diagonal() - 1.0) <= 1e-5).all():

@@ -15,8 +15,7 @@ from mercer._examples import count
 from mercer._parameters import Anything, Check, Number, OneOf
 from mercer._tiles import cut
 from mercer.expansion import KernelExpansion
-from mercer.gram.base import Gram
-from mercer.gram.dispatch import solver_gram
+from mercer.gram import Gram, solver_gram
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import ONLY_KERNEL
 from mercer.learners._base import KernelLearner, check_fitted

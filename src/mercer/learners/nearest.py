@@ -15,7 +15,7 @@ from mercer._examples import count
 from mercer._parameters import Count, Number, OneOf, Several, checked
 from mercer._tiles import cut
 from mercer.formula.ranking import Ranking, ranking
-from mercer.gram.base import constant_diagonal, formula_of
+from mercer.gram import constant_diagonal, formula_of
 from mercer.learners._base import KernelLearner, check_fitted, take
 from mercer.solvers.neighbors.distances import distances
 from mercer.solvers.neighbors.radius import Within, within

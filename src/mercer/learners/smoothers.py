@@ -17,7 +17,7 @@ from mercer._notices import DataWarning, KernelWarning, warn
 from mercer._parameters import Anything, Check, Either, Flag, OneOf, Positive, Several
 from mercer.formula import simplify
 from mercer.formula.inputs import numeric
-from mercer.gram.base import formula_of
+from mercer.gram import formula_of
 from mercer.kernels import DEFAULT, Kernel
 from mercer.kernels.estimators import ONLY_KERNEL
 from mercer.learners._base import KernelLearner, check_fitted, take

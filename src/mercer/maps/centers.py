@@ -27,7 +27,7 @@ from mercer._lazy import record
 from mercer._linalg import add_to_diagonal, cholesky, inverse_lower, solve_lower
 from mercer._machine.threads import single_threaded_blas, threads_for
 from mercer._tiles import Scratch, Tiling, cut, sweep
-from mercer.gram.base import Gram
+from mercer.gram import Gram
 
 #: Draws of "kmeans++" with new distances in between; more centers than that are drawn in groups.
 DRAWS = 256

@@ -19,8 +19,7 @@ from mercer.formula.inputs import Categories
 from mercer.formula.nodes import Formula, Input, at_diagonal, const, dependence, statistics
 from mercer.formula.shape import is_stationary
 from mercer.formula.simplify import simplify
-from mercer.gram import accuracy
-from mercer.gram.host import HostGram
+from mercer.gram import accuracy, host_gram
 from mercer.gram.operand import reduced, row_weights
 from mercer.gram.rows import matrix
 from mercer.onnx import NotExportable
@@ -297,7 +296,7 @@ def working_dtype(formula: Formula, points: Any, coef: np.ndarray, intercept: An
         return "float64"  # a power of a product overflows in float32 where the library has a number
     coef = coef.reshape(len(coef), -1).astype(np.float64)
     some = np.unique(np.linspace(0, len(coef) - 1, SAMPLE).astype(int))
-    gram = HostGram(formula, widened(take(points, some)), widened(points))
+    gram = host_gram(formula, widened(take(points, some)), widened(points))
     K = np.asarray(gram.dense(), dtype=float)
     values = np.abs(K @ coef + intercept).max(initial=0.0)
     if not values > 0:

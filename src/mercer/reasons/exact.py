@@ -24,7 +24,7 @@ from mercer._tiles import Scratch, Tiling, cut, sweep
 from mercer.expansion import KernelExpansion
 from mercer.formula import Formula, evaluate, statistics
 from mercer.formula.nodes import ROOT, is_column_product
-from mercer.gram.host import HostGram
+from mercer.gram import host_gram
 from mercer.reasons.factors import NotFactored, Parts, factored
 from mercer.reasons.rules import rules
 
@@ -70,7 +70,7 @@ def _evaluated(factors: list[tuple[int, Formula]], X: Any, points: Any) -> np.nd
     """Every factor of all rows with all points: (factors, rows, points)."""
     made = np.empty((len(factors), count(X), count(points)))
     for out, (_, factor) in zip(made, factors, strict=True):
-        out[...] = HostGram(factor, X, points).dense()
+        out[...] = host_gram(factor, X, points).dense()
     return made
 
 

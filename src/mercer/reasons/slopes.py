@@ -14,7 +14,7 @@ import numpy as np
 
 from mercer.expansion import KernelExpansion
 from mercer.formula.inputs import numeric
-from mercer.gram.dispatch import make_gram
+from mercer.gram import make_gram
 from mercer.reasons.factors import NotFactored
 
 #: The gap to f(x) − f(b) that is left, beside the largest score; nodes to begin with, and at most.

@@ -21,7 +21,7 @@ from mercer._arrays import host, is_tensor
 from mercer._config import show_bytes
 from mercer._progress import progress
 from mercer.formula.nodes import ROOT
-from mercer.gram.dispatch import make_gram
+from mercer.gram import make_gram
 from mercer.kernels import Kernel, as_kernel
 from mercer.solvers.requirements import limit_of
 

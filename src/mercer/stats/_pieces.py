@@ -10,7 +10,7 @@ import numpy as np
 from mercer._tiles import Scratch
 from mercer.engines.cluster.pool import Call, reduce
 from mercer.engines.cluster.sums import Terms, floats
-from mercer.gram.host import HostGram
+from mercer.gram import host_gram
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def sums_over_pairs(gram: Any, W: np.ndarray) -> PairSums:
 
 def _pair(kernel: Any, at: tuple[int, int, int], V: Any, W: Any, X: Any, Z: Any = None) -> PairSums:
     """One pair of pieces, both of its triangles; of a piece with itself all but the diagonal."""
-    gram = HostGram(kernel, floats(X), floats(X if Z is None else Z))
+    gram = host_gram(kernel, floats(X), floats(X if Z is None else Z))
     squares, first = np.zeros(W.shape[1]), 0.0
     of_rows, of_columns = np.zeros(gram.shape[0]), np.zeros(gram.shape[1])
     double = V[:, 0].astype(np.float64), W[:, 0].astype(np.float64)

@@ -13,8 +13,7 @@ from mercer._config import get_config, show_bytes
 from mercer._examples import count, take
 from mercer._parameters import Check, Count, checked
 from mercer.engines.cluster.chunks import Chunks
-from mercer.gram.base import formula_of
-from mercer.gram.dispatch import solver_gram
+from mercer.gram import formula_of, solver_gram
 from mercer.gram.rows import as_rows, matrix, numeric_inputs
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.parameters.widths import MEDIAN_ROWS

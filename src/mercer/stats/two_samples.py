@@ -20,8 +20,7 @@ from mercer._config import get_config
 from mercer._escape.terminal import printable
 from mercer._examples import count, joined, take
 from mercer._tiles import Scratch, cut
-from mercer.gram.base import Gram
-from mercer.gram.dispatch import make_gram, solver_gram
+from mercer.gram import Gram, make_gram, solver_gram
 from mercer.kernels import Kernel
 from mercer.stats._pieces import PairSums, sums_over_pairs
 from mercer.stats._shared import (

@@ -11,10 +11,9 @@ from mercer._tiles import Scratch
 from mercer.gram.cpu.compiled import Compiled, constants
 from mercer.gram.cpu.numba_source import render
 from mercer.gram.fill import Filler
-from mercer.gram.host import HostGram
 
 
-def interpreted(gram: HostGram) -> np.ndarray:
+def interpreted(gram: Any) -> np.ndarray:
     """K by the loop that would be compiled for it; with products, G @ I, where it has such a loop.
 
     >>> from mercer import Gaussian
@@ -37,7 +36,7 @@ def interpreted(gram: HostGram) -> np.ndarray:
     return out
 
 
-def _without_compiler(gram: HostGram) -> Compiled:
+def _without_compiler(gram: Any) -> Compiled:
     program, dtype = gram.program, gram.dtype
     direct = [s.rows for s in program.sources if s.kind == "direct"]
     widths = [gram.sides()[0].matrices[rows].shape[1] for rows in direct]

@@ -13,8 +13,8 @@ import numpy as np
 import mercer.kernels as library
 from mercer.formula import NotRenderable, pairwise_mp
 from mercer.formula.nodes import rows_of, statistics
+from mercer.gram import host_gram
 from mercer.gram.cpu.compiled import can_compile
-from mercer.gram.host import HostGram
 from mercer.kernels import Kernel
 from mercer.testing.examples import DATA, accepts
 from mercer.testing.interpret import interpreted
@@ -282,7 +282,7 @@ def _check_precision(case: Case) -> None:
         close(K, expected, dtype, "k(X, Z)")
         close(k(X), oracle(k, X), dtype, "k(X)")
         close(k.diag(X), np.diag(oracle(k, X)), dtype, "diag")
-        gram = HostGram(k, X, Z)
+        gram = host_gram(k, X, Z)
         if can_compile(gram.program):
             close(interpreted(gram), expected, dtype, "the generated loop")
 

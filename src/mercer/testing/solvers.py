@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram.base import Gram
-from mercer.gram.host import HostGram
+from mercer.gram import Gram, host_gram
 from mercer.kernels import Gaussian, Kernel, Precomputed
 from mercer.testing.oracle import run
 
@@ -119,7 +118,7 @@ def _check_repeatable(case: SolverCase) -> None:
 def _check_only_gram(case: SolverCase) -> None:
     K = case.kernel(case.X)
     expected = case.predictions(case.kernel.gram(case.X), case.targets, K)
-    given = case.predictions(HostGram(Precomputed(), K), case.targets, K)
+    given = case.predictions(host_gram(Precomputed(), K), case.targets, K)
     error = np.abs(given - expected).max()
     assert error <= 10 * case.tolerance, f"given the matrix itself it is off by {error:.1e}"
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._escape.terminal import printable
 from mercer.expansion import KernelExpansion
-from mercer.gram.host import HostGram
+from mercer.gram import host_gram
 from mercer.kernels import Kernel, as_kernel
 from mercer.theory.lengths import signs
 
@@ -107,7 +107,7 @@ def separability(kernel: Kernel | str, X: Any, y: Any, fit_intercept: bool = Fal
     """
     kernel = as_kernel(kernel)
     y = signs(y)
-    K = HostGram(kernel, X).dense().astype(np.float64)
+    K = host_gram(kernel, X).dense().astype(np.float64)
     if len(K) != len(y):
         raise ValueError(f"X has {len(K)} rows and y has {len(y)} labels")
     features = _features(K)

@@ -13,7 +13,7 @@ except (ImportError, AttributeError):
 
 
 class Shape(NamedTuple):
-    """A tile of sums that fits the registers: rows × vectors of so many lanes."""
+    """A tile of sums that fits the registers: rows × vectors of `lanes` numbers."""
 
     lanes: int
     rows: int

@@ -39,7 +39,7 @@ _VECTOR, _UNDEFINED = ir.VectorType, ir.Undefined
 
 
 class Lanes(types.Type):  # type: ignore[misc]
-    """So many numbers of one type."""
+    """A vector of `count` numbers of one type."""
 
     def __init__(self, dtype: Any, count: int) -> None:
         self.dtype, self.count = dtype, count
@@ -97,7 +97,7 @@ for _op in (*_ARITHMETIC, *_COMPARED):
 
 
 def _data(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """Where the numbers of an array begin; a pointer is that already."""
+    """The address of the first number of an array; a pointer stays what it is."""
     if isinstance(kind, types.Array):
         return context.make_array(kind)(context, builder, value).data
     return value
@@ -115,7 +115,7 @@ def _spread(builder: Any, scalar: Any, lanes: int) -> Any:
 
 
 def _loop(builder: Any, n: Any, starts: list[Any], body: Callable[..., list[Any]]) -> list[Any]:
-    """What is left of values that begin as `starts` and go through `body` for 0, 1 … < n."""
+    """Emit a loop over 0, 1 … < n; returns the values that `body` makes of `starts` in turn."""
     before = builder.block
     inside, after = builder.append_basic_block("columns"), builder.append_basic_block("done")
     builder.branch(inside)
@@ -154,12 +154,12 @@ def _is_memory(kind: Any) -> bool:
 
 
 def lanes_of(wanted: int) -> int:
-    """How many lanes a vector has where so many would be best."""
+    """The number of lanes of a vector where `wanted` would be best."""
     return wanted
 
 
 def load_of(lanes: int) -> Any:
-    """``load(array, at)``: so many numbers from flat index `at` on."""
+    """``load(array, at)``: a vector of `lanes` numbers from flat index `at` on."""
 
     @intrinsic
     def load(typing_context: Any, array: Any, at: Any) -> Any:
@@ -288,15 +288,15 @@ def first(typing_context: Any, value: Any, best: Any, where: Any) -> Any:
         whole, lanes = where.type.element, where.type.count
         same = builder.fcmp_ordered("==", value, _spread(builder, best, lanes))
         last = ir.Constant(where.type, [(1 << (whole.width - 1)) - 1] * lanes)
-        found = _reduced(builder, "umin", builder.select(same, where, last))
-        return found if whole == INDEX else builder.zext(found, INDEX)
+        first = _reduced(builder, "umin", builder.select(same, where, last))
+        return first if whole == INDEX else builder.zext(first, INDEX)
 
     return types.int64(value, value.dtype, where), generate
 
 
 @intrinsic
 def bits_of_mask(typing_context: Any, mask: Any) -> Any:
-    """A word whose lowest bits tell which lanes are set."""
+    """A word whose lowest bits show which lanes are set."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         bits = builder.bitcast(arguments[0], ir.IntType(mask.count))
@@ -350,9 +350,9 @@ def transpose_of(lanes: int, apart: int) -> Any:
                 pair = square[r], square[r + step]
                 square[r], square[r + step] = _exchanged(builder, *pair, step)
             step *= 2
-        for c, found in enumerate(square):
+        for c, line in enumerate(square):
             place = _place(builder, out, builder.add(at, INDEX(c * apart)), vector)
-            builder.store(found, place, align=size)
+            builder.store(line, place, align=size)
         return context.get_dummy_value()
 
     @intrinsic
@@ -367,7 +367,7 @@ def transpose_of(lanes: int, apart: int) -> Any:
 
 
 def _exchanged(builder: Any, a: Any, b: Any, step: int) -> tuple[Any, Any]:
-    """a with every second stretch of `step` columns from b, and b with those of a."""
+    """Exchange every second run of `step` columns of a with that of b."""
     lanes = a.type.count
     kind = _VECTOR(WORD, lanes)
     low = [lanes + c - step if c & step else c for c in range(lanes)]
@@ -398,7 +398,7 @@ def tile_sums(op: str, lanes: int, rows: int, vectors: int, apart: int, even: bo
             builder.bitcast(_data(context, builder, kinds[i], arguments[i]), element.as_pointer())
             for i in (0, 2, 5)
         )
-        own = [builder.gep(x, [s]) for s in _starts(builder, starts, rows, even)]
+        heads = [builder.gep(x, [s]) for s in _starts(builder, starts, rows, even)]
         parts = range(0, lanes * vectors, lanes)
         term = _term(builder, op, vector)
 
@@ -408,12 +408,12 @@ def tile_sums(op: str, lanes: int, rows: int, vectors: int, apart: int, even: bo
                 builder.load(_place(builder, z, builder.add(line, INDEX(p)), vector), align=size)
                 for p in parts
             ]
-            so_far, found = iter(sums), []
-            for row in own:
+            so_far, terms = iter(sums), []
+            for row in heads:
                 number = builder.load(builder.gep(row, [d]), align=1 if op == "bytes" else size)
                 number = _spread(builder, number, lanes)
-                found += [term(next(so_far), number, other) for other in others]
-            return found
+                terms += [term(next(so_far), number, other) for other in others]
+            return terms
 
         zero = ir.Constant(vector, [0 if op == "bytes" else 0.0] * lanes)
         totals = iter(_loop(builder, columns, [zero] * (rows * vectors), body))
@@ -435,10 +435,10 @@ def tile_sums(op: str, lanes: int, rows: int, vectors: int, apart: int, even: bo
     return sums
 
 
-def _starts(builder: Any, given: Any, rows: int, even: bool) -> list[Any]:
+def _starts(builder: Any, starts: Any, rows: int, even: bool) -> list[Any]:
     if not even:
-        return [builder.extract_value(given, r) for r in range(rows)]
-    first, step = (builder.extract_value(given, i) for i in (0, 1))
+        return [builder.extract_value(starts, r) for r in range(rows)]
+    first, step = (builder.extract_value(starts, i) for i in (0, 1))
     return [builder.add(first, builder.mul(step, INDEX(r))) for r in range(rows)]
 
 
@@ -498,7 +498,7 @@ def call_at(
         pointer = ir.IntType(8).as_pointer()
         kind = ir.FunctionType(ir.VoidType(), [pointer] * 6)
         function = builder.inttoptr(arguments[0], kind.as_pointer())
-        builder.call(function, [builder.inttoptr(given, pointer) for given in arguments[1:]])
+        builder.call(function, [builder.inttoptr(address, pointer) for address in arguments[1:]])
         return context.get_dummy_value()
 
     return types.void(*[types.intp] * 7), generate

@@ -119,12 +119,12 @@ def tile_sums(op: str, lanes: int, rows: int, vectors: int, apart: int, even: bo
     def sums(x: Any, starts: Any, z: Any, start: Any, columns: Any, out: Any, at: Any) -> None:
         left, right, result = x.ravel(), z.ravel(), out.ravel()
         for r in range(rows):
-            own = starts[0] + r * starts[1] if even else starts[r]
+            head = starts[0] + r * starts[1] if even else starts[r]
             to = at + r * apart
             for j in range(lanes * vectors):
                 result[to + j] = 0
             for d in range(columns):
-                number, line = left[own + d], start + d * apart
+                number, line = left[head + d], start + d * apart
                 for j in range(lanes * vectors):
                     if op == "dot":
                         result[to + j] += number * right[line + j]

@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from mercer._arrays import is_chunked
-from mercer.gram.base import Gram
-from mercer.gram.dispatch import Engine, register
+from mercer.gram import Engine, Gram, register
 
 
 def takes(kernel: Any, X: Any, Z: Any = None) -> bool:

@@ -13,9 +13,8 @@ from mercer.engines.cluster.chunks import Chunks
 from mercer.engines.cluster.pool import Call, gather, reduce
 from mercer.engines.cluster.sums import center_panels, floats
 from mercer.formula import Formula
+from mercer.gram import host_gram, solver_gram
 from mercer.gram.base import Body, Gram, check_factor, check_room, simplified
-from mercer.gram.dispatch import solver_gram
-from mercer.gram.host import HostGram
 from mercer.gram.plan import Cost
 from mercer.kernels.core import Kernel
 
@@ -70,8 +69,8 @@ class ChunkGram(Gram):
     def bytes_per_row(self) -> int:
         return self._small().bytes_per_row
 
-    def _small(self) -> HostGram:
-        return HostGram(self.kernel, self.rows[[0]])
+    def _small(self) -> Gram:
+        return host_gram(self.kernel, self.rows[[0]])
 
     # --- views -----------------------------------------------------------------------------
 
@@ -85,7 +84,7 @@ class ChunkGram(Gram):
             return ChunkGram(self.kernel, self.rows, points)
         if points is None:
             raise TypeError(f"K between some rows and all of them {_TOGETHER}")
-        return HostGram(self.kernel, self.rows[rows], points)
+        return host_gram(self.kernel, self.rows[rows], points)
 
     def points(self, index: Any = None) -> Any:
         return self.rows if index is None else self.rows[index]
@@ -125,7 +124,7 @@ class ChunkGram(Gram):
 
     def block(self, rows: Any, columns: Any) -> Any:
         points = self.others()[columns]
-        return HostGram(self.kernel, self.rows[rows], points).dense()
+        return host_gram(self.kernel, self.rows[rows], points).dense()
 
     def diagonal(self) -> Any:
         calls = [Call(_diagonal, (self.kernel, piece)) for piece in self.rows.pieces]
@@ -134,7 +133,7 @@ class ChunkGram(Gram):
     def in_double(self, index: Any = None) -> Any:
         if index is None:
             raise TypeError(f"the whole matrix {_TOGETHER}")
-        return HostGram(self.kernel, self.rows[index]).in_double()
+        return host_gram(self.kernel, self.rows[index]).in_double()
 
     def tile(
         self, rows: slice, columns: slice, out: Any = None, scratch: Scratch | None = None
@@ -157,4 +156,4 @@ def _block(kernel: Any, centers: Any, X: Any) -> np.ndarray:
 
 
 def _diagonal(kernel: Any, X: Any) -> np.ndarray:
-    return HostGram(kernel, np.asarray(X)).diagonal()
+    return host_gram(kernel, np.asarray(X)).diagonal()

@@ -23,8 +23,7 @@ import numpy as np
 from mercer.engines.cluster.gram import ChunkGram
 from mercer.engines.cluster.pool import Call, gather
 from mercer.engines.cluster.svm import finite
-from mercer.gram.functions import diagonal
-from mercer.gram.host import HostGram
+from mercer.gram import diagonal, host_gram
 from mercer.solvers.online.dual import DualPerceptron
 from mercer.solvers.online.memory import Memory
 from mercer.solvers.online.rounding_bounds import Part, norms
@@ -70,9 +69,9 @@ def walk_piece(
 ) -> Walked:
     """Visit rows of one piece in this order; `scores` are those of an earlier predictor."""
     rows = finite(X)
-    gram, before, scores = HostGram(kernel, rows), [], scores.copy()
+    gram, before, scores = host_gram(kernel, rows), [], scores.copy()
     if len(start.weights):
-        K = HostGram(kernel, rows, start.points)
+        K = host_gram(kernel, rows, start.points)
         before.append((K, start.weights, diagonal(kernel, start.points)))
         scores += K @ start.weights
     walker = DualPerceptron(

@@ -17,7 +17,7 @@ from mercer.engines.cluster.chunks import Chunks
 from mercer.engines.cluster.pieces import runs
 from mercer.engines.cluster.plan import Plan, plan_of
 from mercer.engines.cluster.pool import Call, gather, reduce
-from mercer.gram.dispatch import HOST, solver_gram
+from mercer.gram import HOST, solver_gram
 from mercer.solvers.linear.panels import FeaturePanels, GramPanels, Normal, Panels, panels_of
 
 #: Rows that a task goes through at least where its result is an M×M matrix: the matrix travels, and

@@ -52,9 +52,9 @@ def multiply(
             _tile(a, (first * steps, steps), packed, 0, steps, sums, 0)
             for i in range(ROWS):
                 target = out[first + i, start : start + width]
-                found, own = sums[i], left[first + i]
+                total, lacking = sums[i], left[first + i]
                 for j in range(width):
-                    target[j] = scale * (found[j] + (own + beside[j]))
+                    target[j] = scale * (total[j] + (lacking + beside[j]))
 
 
 @lru_cache(maxsize=1)

@@ -65,7 +65,7 @@ class RowWriter(Writer):
         return f"x[p{i} + {column}]"
 
     def _z(self, i: int, column: str) -> str:
-        """Where the column begins."""
+        """The index at which the column begins."""
         return f"(first + r{i} + {column}) * {BLOCK}"
 
     def _at(self, name: str) -> str:
@@ -97,23 +97,23 @@ class RowWriter(Writer):
         ]
 
     def _finished(self, i: int, op: str) -> list[str]:
-        """What makes ‖x − z‖² of x·z, and numbers of sums of bytes, which are whole."""
+        """Lines that make ‖x − z‖² of x·z, and numbers of whole sums of bytes."""
         if self.form == "panel":
             return []
-        own = [
+        head = [
             "for r in range(count):",
             f"    a{i}, at_x, at_z = b{i}[r], chosen[1 + r] + o{i}, (first + r{i}) * {BLOCK}",
         ]
         if self.form == "product":
             return [
-                *own,
+                *head,
                 "    mine = x[at_x]",
                 "    for t in range(w):",
                 f"        far = mine + z[at_z + t] - (a{i}[t] + a{i}[t])",
                 f"        a{i}[t] = far if far > ZERO else ZERO",
             ]
         return [
-            *own,
+            *head,
             "    mine, scale = bits_of_float(x[at_x]), x[at_x + 1]",
             "    for t in range(w):",
             "        rest = I(mine + bits_of_float(z[at_z + t]))",

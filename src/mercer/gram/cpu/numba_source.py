@@ -151,7 +151,7 @@ class Writer:
         return f"a{i} = np.empty({CHUNK}, R)"
 
     def _row_begins(self) -> list[str]:
-        """What belongs to row i alone."""
+        """Lines that read what belongs to row i alone."""
         lines = [f"x{i} = {self._value_x(i)}" for i in range(len(self.program.row_x))]
         for i in self._written_out():
             lines += [f"q{i}_{d} = {self._x(i, str(d))}" for d in range(self.widths[i])]

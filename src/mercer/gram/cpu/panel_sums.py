@@ -22,12 +22,12 @@ def _register() -> int:
 
 
 def width(rows: int, size: int) -> int:
-    """How many z have room in registers beside so many x; a number takes `size` bytes."""
+    """The number of z that fit the registers beside `rows` of x; a number takes `size` bytes."""
     vectors = 4 * TOGETHER if _register() == 64 else 2 * TOGETHER
     return min(BLOCK, vectors // rows * _register() // size)
 
 
 def panel_sums(op: str, rows: int, size: int) -> Any:
-    """`mercer._machine.lanes.tile_sums` of so many x, and of `width(rows, size)` of z."""
+    """`mercer._machine.lanes.tile_sums` of `rows` of x, and of `width(rows, size)` of z."""
     lanes = lanes_of(_register() // size)
     return tile_sums(op, lanes, rows, width(rows, size) // lanes, BLOCK, even=False)

@@ -49,7 +49,7 @@ ROOM = 1 / 16
 
 @record
 class RowFunction:
-    """The function at `address`, the `numbers` it takes, and the examples on both sides."""
+    """The function at `address`, the `numbers` it takes, and the examples as x and as z."""
 
     address: int
     numbers: np.ndarray
@@ -94,8 +94,9 @@ def _looped(formula: Formula) -> Program | None:
 def row_function(
     gram: HostGram, program: Program, single: bool, centered: bool = False
 ) -> RowFunction:
-    """`single`: in float32, whatever the rows are (see `mercer.gram.cpu.single_precision`).
+    """The function of rows of K, by columns or by products.
 
+    `single`: in float32, whatever the rows are (see `mercer.gram.cpu.single_precision`);
     `centered`: without the mean, where only differences are read, because that keeps more digits.
     """
     dtype = np.dtype(np.float32) if single else gram.dtype
@@ -120,8 +121,8 @@ def _with_norms(gram: HostGram, program: Program, dtype: np.dtype) -> np.ndarray
     if dtype.itemsize * math.prod(matrix.shape) > ROOM * gram.limit_bytes:
         return None
     with np.errstate(over="ignore"):
-        known = side.centers.get(key) is None and key in side.norms
-        norms = side.norms[key] if known else squared_norms(matrix)
+        kept = side.centers.get(key) is None and key in side.norms
+        norms = side.norms[key] if kept else squared_norms(matrix)
     ends = accuracy.Ends.uncentered(float(norms.max()))
     error = accuracy.product_error(gram.formula, source.node, matrix.shape[1], ends, dtype)
     # What begins in float32 is finished in float64.
@@ -134,7 +135,7 @@ def _with_norms(gram: HostGram, program: Program, dtype: np.dtype) -> np.ndarray
 
 
 def byte_function(gram: HostGram, program: Program) -> RowFunction | None:
-    """In float32, by sums of bytes; None where rows are not on a grid, or too narrow for that."""
+    """The function in float32, by sums of bytes; None where rows are off a grid, or too narrow."""
     grids, blocks = gram.sides()[0].grids, []
     for source in program.sources:
         if source.node.op not in ("sqdist", "dot") or source.rows not in grids:

@@ -58,8 +58,8 @@ def rounding(gram: HostGram) -> float | None:
 
 
 def _errors(gram: HostGram, centered: bool) -> list[tuple[Formula, float, float]] | None:
-    """Per statistic: its node, the largest squared norm (or sum of |x|), and the error of k by
-    rounding the rows; None where one of them is too large, or unknown."""
+    """The node of each statistic, its largest squared norm (or sum of |x|), and the error of k by
+    rounding the rows; None where one of the errors is too large, or unknown."""
     errors = []
     free = movable(gram.formula) if centered else set()
     operands = gram.sides()[:1] if gram.square else gram.sides()

@@ -7,7 +7,7 @@
   multiplies a line of it, and the sums stay in registers. A number takes 0.1 ns per row of Z: rows
   that share more than a seventh of their columns are faster this way.
 
-`mercer.gram.plan` tells which of them costs less.
+`mercer.gram.plan` takes the one that costs less.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Columns:
     kept: dict[int, np.ndarray]
 
     def before(self, row: int) -> np.ndarray:
-        """Per column, how far its numbers lie before this row."""
+        """The end of the numbers before this row, per column."""
         if row == 0 or row >= self.n:
             return self.begins[1:] if row else self.begins[:-1]
         if row % WIDTH:
@@ -69,14 +69,14 @@ def multiply_scattered(x: Any, rows: slice, z: Columns, columns: slice, out: Any
 
 
 def unsigned(indices: np.ndarray) -> np.ndarray:
-    """Without a sign, so that no index is counted from the end, which takes twice as long."""
+    """View indices as unsigned: a signed one may count from the end, which takes twice as long."""
     return indices.view(f"u{indices.itemsize}")
 
 
 @njit(nogil=True)
 def _before(begins: Any, rows: Any, row: Any) -> Any:
-    found = np.empty(len(begins) - 1, begins.dtype)
-    for j in range(len(found)):
+    ends = np.empty(len(begins) - 1, begins.dtype)
+    for j in range(len(ends)):
         low, high = np.int64(begins[j]), np.int64(begins[j + 1])
         while low < high:
             middle = (low + high) >> 1
@@ -84,8 +84,8 @@ def _before(begins: Any, rows: Any, row: Any) -> Any:
                 low = middle + 1
             else:
                 high = middle
-        found[j] = low
-    return found
+        ends[j] = low
+    return ends
 
 
 @njit(nogil=True)
@@ -118,7 +118,7 @@ def multiply_in_panels(x: Any, rows: slice, z: Any, columns: slice, out: Any) ->
 
 
 def _sums_of(lanes: int) -> Any:
-    """The body for vectors of so many lanes, VECTORS of which are a line."""
+    """The body for vectors of `lanes` numbers, VECTORS of which are a line."""
     lanes = lanes_of(lanes)
     load, everywhere = load_of(lanes), everywhere_of(lanes)
 

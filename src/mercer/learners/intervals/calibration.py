@@ -30,7 +30,7 @@ from mercer._parameters import (
     checked,
     random_from,
 )
-from mercer.gram.host import HostGram
+from mercer.gram import host_gram
 from mercer.gram.rows import as_rows, check_not_empty
 from mercer.learners._base import classes_of, encode, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin
@@ -273,7 +273,7 @@ class ConformalRegressor(RegressorMixin, _Conformal):
     @cached_property
     def _deletions(self) -> Deletions:
         ridge = self._ridge()
-        gram = HostGram(ridge.kernel_, host(ridge.X_fit_))
+        gram = host_gram(ridge.kernel_, host(ridge.X_fit_))
         alpha, intercept = float(np.max(ridge.alpha_)), bool(ridge.fit_intercept)
         return Deletions(gram, self._y, alpha, intercept, self._folds or None)
 
@@ -287,7 +287,7 @@ class ConformalRegressor(RegressorMixin, _Conformal):
             return np.stack([np.asarray(host(m.predict(X))) for m in self._models], axis=1)
         ridge = self._ridge()
         X = ridge._checked(X)
-        rows = HostGram(ridge.kernel_, host(X), host(ridge.X_fit_)).dense()
+        rows = host_gram(ridge.kernel_, host(X), host(ridge.X_fit_)).dense()
         mean = float(getattr(self.model_, "_y_mean", 0.0))
         return self._deletions.predictions(rows) * self._scale + mean
 

@@ -15,7 +15,7 @@ from scipy.linalg import LinAlgError
 
 from mercer._linalg import add_to_diagonal, cholesky, mirror
 from mercer._machine.cholesky import invert
-from mercer.gram.base import Gram
+from mercer.gram import Gram
 
 
 class Deletions:

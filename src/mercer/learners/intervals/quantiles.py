@@ -10,7 +10,7 @@ from scipy.linalg import LinAlgError
 from mercer._arrays import host, unit_of
 from mercer._examples import take
 from mercer._parameters import Check, Either, Number, OneOf, Positive, Several
-from mercer.gram.host import HostGram
+from mercer.gram import host_gram
 from mercer.kernels import DEFAULT
 from mercer.learners._device import RegressorMixin
 from mercer.learners.intervals.deletion import Deletions
@@ -120,7 +120,7 @@ class KernelQuantileRegressor(RegressorMixin, SupportVectorBase):
             rows = np.sort(np.random.default_rng(0).choice(rows, SAMPLE, replace=False))
         part = host(X)[np.ix_(rows, rows)] if self.kernel_.takes_matrix else host(take(X, rows))
         try:
-            left = Deletions(HostGram(self.kernel_, part), y[rows], penalty, True).residuals
+            left = Deletions(host_gram(self.kernel_, part), y[rows], penalty, True).residuals
         except LinAlgError:  # k is not positive semi-definite
             left = y[rows] - y[rows].mean()
         typical = float(np.mean(np.abs(left)))

@@ -13,9 +13,7 @@ from mercer._examples import count as n_rows
 from mercer._notices import warn
 from mercer._parameters import Check, Count, Maybe, OneOf, check_parameters, checked
 from mercer.expansion import KernelExpansion
-from mercer.gram.dispatch import solver_gram
-from mercer.gram.functions import diagonal
-from mercer.gram.host import HostGram
+from mercer.gram import diagonal, host_gram, solver_gram
 from mercer.kernels import DEFAULT, Gaussian, as_kernel
 from mercer.kernels.estimators import ONLY_KERNEL
 from mercer.learners._base import KernelLearner, take, targets
@@ -253,7 +251,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         elif start is not None:
             raise ValueError("alpha_init and budget do not go together: the given α has no order")
         else:
-            gram, state = HostGram(self.kernel_, X), (self._store, self._random)
+            gram, state = host_gram(self.kernel_, X), (self._store, self._random)
             *told, self._store = learn_on_budget(gram, labels, memory, schedule, *state, **options)
         self._publish()
         return told

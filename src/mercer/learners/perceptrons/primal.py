@@ -14,7 +14,7 @@ from mercer._config import get_config
 from mercer._examples import count as n_rows
 from mercer._parameters import Anything, Check, check_parameters
 from mercer.expansion import KernelExpansion
-from mercer.gram.functions import diagonal
+from mercer.gram import diagonal
 from mercer.kernels import Linear
 from mercer.kernels.catalog import check_function, resolve
 from mercer.learners._base import Savable, take, targets

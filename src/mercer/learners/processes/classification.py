@@ -15,7 +15,7 @@ from mercer._config import get_config
 from mercer._examples import count, take, widened
 from mercer._parameters import Check
 from mercer.expansion import KernelExpansion
-from mercer.gram.host import HostGram
+from mercer.gram import host_gram
 from mercer.kernels import DEFAULT
 from mercer.learners._base import classes_of, encode
 from mercer.learners._device import ClassifierMixin, labels_at
@@ -112,7 +112,7 @@ class GaussianProcessClassifier(ClassifierMixin, Process):
         X, y = self.X_train_, self.y_train_
         if rows is not None:
             X, y = take(X, rows), y[rows]
-        return laplace_evidence(HostGram(self._numbers.at(theta), X), y, slopes)
+        return laplace_evidence(host_gram(self._numbers.at(theta), X), y, slopes)
 
     def _of_nothing(self) -> float:
         return -self.y_train_.size * math.log(2.0)
@@ -124,7 +124,7 @@ class GaussianProcessClassifier(ClassifierMixin, Process):
     @cached_property
     def _modes(self) -> list[Mode]:
         """The best f of each class; their factors are as large as K and are not kept in files."""
-        K = HostGram(self.kernel_, self.X_train_).in_double()
+        K = host_gram(self.kernel_, self.X_train_).in_double()
         return [mode(K, column) for column in self.y_train_.T]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -185,7 +185,7 @@ class GaussianProcessClassifier(ClassifierMixin, Process):
         return mean, variance
 
     def _latent_of_few(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        rows = np.asarray(HostGram(self.kernel_, X, self.X_train_).dense(), dtype=np.float64)
+        rows = np.asarray(host_gram(self.kernel_, X, self.X_train_).dense(), dtype=np.float64)
         own = np.asarray(self.kernel_.diag(X), dtype=np.float64)
         mean = rows @ np.stack([one.coef for one in self._modes], axis=1)
         return mean, np.stack([one.variance(rows, own) for one in self._modes], axis=1)

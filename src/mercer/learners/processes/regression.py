@@ -12,7 +12,7 @@ from mercer._arrays import host, like, unit_of
 from mercer._examples import count, take, widened
 from mercer._parameters import Check, Count, Either, Flag, Maybe, NonNegative, OneOf, random_from
 from mercer.expansion import KernelExpansion
-from mercer.gram.dispatch import solver_gram
+from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT, Kernel
 from mercer.learners._device import RegressorMixin
 from mercer.learners._options import weights_or_none

@@ -24,7 +24,7 @@ from mercer._parameters import (
     random_from,
 )
 from mercer.expansion import KernelExpansion
-from mercer.gram.dispatch import solver_gram
+from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import KERNEL
 from mercer.learners._base import KernelLearner, check_fitted

@@ -16,7 +16,7 @@ from mercer._arrays import host, is_sparse, unit_of
 from mercer._config import get_config
 from mercer._examples import take
 from mercer._machine.threads import single_threaded_blas
-from mercer.gram.host import HostGram
+from mercer.gram import host_gram
 from mercer.kernels import Kernel, Precomputed
 from mercer.solvers.linear.exact import eigh_path
 from mercer.solvers.linear.problem import RidgeProblem
@@ -59,7 +59,7 @@ def leave_one_out_alpha(
         with single_threaded_blas():
             problem = RidgeProblem(t, grid, w, intercept)
             path = path_of_matrix(problem.s[:, None] * K * problem.s, problem, None)
-            path = path or eigh_path(HostGram(Precomputed(), K), problem)
+            path = path or eigh_path(host_gram(Precomputed(), K), problem)
     except LinAlgError:  # k is not positive semi-definite
         return unit
     spread = np.average(np.square(t - np.average(t, axis=0, weights=w)), axis=0, weights=w)
@@ -76,7 +76,7 @@ def _matrix(kernel: Kernel, X: Any, rows: np.ndarray) -> np.ndarray:
         part = host(take(X, rows))
     if isinstance(part, np.ndarray) or is_sparse(part):
         part = part.astype(np.float64) if part.dtype.kind == "f" else part
-    return np.asarray(HostGram(kernel, part).dense(), dtype=np.float64)
+    return np.asarray(host_gram(kernel, part).dense(), dtype=np.float64)
 
 
 def _without_copies(

@@ -11,7 +11,7 @@ from mercer._arrays import host
 from mercer._config import get_config
 from mercer._examples import count
 from mercer._parameters import random_from
-from mercer.gram.host import HostGram
+from mercer.gram import host_gram
 from mercer.learners._base import take
 from mercer.maps.centers import center_matrix
 from mercer.solvers.linear.cg import RidgeSystem
@@ -75,7 +75,7 @@ class Posteriors:
 
     def covariance(self, X: Any, alpha: float) -> np.ndarray:
         """(n_rows, n_rows) for one λ."""
-        prior = np.asarray(HostGram(self.model.kernel_, X).dense(), dtype=np.float64)
+        prior = np.asarray(host_gram(self.model.kernel_, X).dense(), dtype=np.float64)
         found = self._at(alpha).covariance(self._rows(X), prior)
         np.fill_diagonal(found, np.maximum(found.diagonal(), 0.0))  # but for rounding it is
         return found
@@ -102,7 +102,7 @@ class Posteriors:
         model = self.model
         if model._primal is not None:
             return model.kernel_.features(X)
-        return HostGram(model.kernel_, X, host(model.expansion_.points)).dense()
+        return host_gram(model.kernel_, X, host(model.expansion_.points)).dense()
 
     def _make(self, alpha: float) -> Posterior:
         model = self.model
@@ -112,11 +112,11 @@ class Posteriors:
         if model.solver_ == "primal":
             panels = FeaturePanels(model.kernel_, host(model.X_fit_), n)
             return Primal(panels.normal(none, weights), alpha, intercept)
-        gram = HostGram(model.kernel_, host(model.X_fit_))
+        gram = host_gram(model.kernel_, host(model.X_fit_))
         if model.solver_ == "nystrom":
             points = host(model.expansion_.points)
-            columns = GramPanels(HostGram(model.kernel_, gram.points(), points))
-            penalty = center_matrix(HostGram(model.kernel_, points), None)
+            columns = GramPanels(host_gram(model.kernel_, gram.points(), points))
+            penalty = center_matrix(host_gram(model.kernel_, points), None)
             return Primal(columns.normal(none, weights), alpha, intercept, penalty)
         scale = np.ones(n) if weights is None else np.sqrt(weights)
         if model.solver_ == "cg":

@@ -12,7 +12,7 @@ from mercer._arrays import host, like, winners
 from mercer._examples import count
 from mercer._parameters import Anything, Check, Count, random_from
 from mercer.expansion import KernelExpansion
-from mercer.gram.dispatch import solver_gram
+from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import ONLY_KERNEL
 from mercer.learners._base import KernelLearner

@@ -14,7 +14,7 @@ from mercer._examples import count
 from mercer._notices import KernelWarning, NumericalWarning, warn
 from mercer._parameters import Check, Count, Flag, Maybe, NonNegative, OneOf
 from mercer.expansion import KernelExpansion
-from mercer.gram.dispatch import solver_gram
+from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT, Kernel, Linear, NegativeSquaredDistance
 from mercer.kernels.estimators import KERNEL
 from mercer.learners._base import KernelLearner

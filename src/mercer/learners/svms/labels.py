@@ -16,7 +16,6 @@ import numpy as np
 from mercer._arrays import are_float_rows, winners
 from mercer._machine.jit import may_compile
 from mercer.expansion import KernelExpansion
-from mercer.gram import HOST
 from mercer.gram.cpu.single_precision import rounding
 from mercer.learners.svms.many_classes import PairExpansion
 from mercer.learners.svms.votes import pair_votes, pairs_per_class
@@ -36,24 +35,18 @@ def quick_winners(
     points = expansion.points
     if not are_float_rows(X) or not are_float_rows(points) or X.shape[0] * points.shape[0] < PAIRS:
         return None
-    many = isinstance(expansion, PairExpansion) and may_compile()
+    many = expansion if isinstance(expansion, PairExpansion) and may_compile() else None
     # Rows in float32 have no more digits: a compiled pass over many classes is the gain then.
-    exact = many and X.dtype == points.dtype == SINGLE
+    exact = many is not None and X.dtype == points.dtype == SINGLE
     if (not exact and not X.dtype == points.dtype == np.float64) or expansion.has_monomials(X):
         return None
-    try:
-        with np.errstate(over="ignore"):
-            gram = expansion.gram_in_single(X)
-    except ValueError:  # numbers that only float64 can hold
-        return None
-    if gram.engine != HOST.name or gram.dtype != SINGLE:
-        return None
-    error = 0.0 if exact else rounding(gram)
+    gram = expansion.gram_in_single(X)
+    error = None if gram is None else 0.0 if exact else rounding(gram)
     if error is None:
         return None
     bounds = np.asarray(error * gram.largest * expansion.weights, dtype=SINGLE)
-    if many:
-        judged = expansion.in_panels(gram, lambda K, own: expansion.judged(K, bounds, own))
+    if many is not None:
+        judged = many.in_panels(gram, lambda K, scratch: many.judged(K, bounds, scratch))
     else:
         judged = expansion.over(gram, lambda scores: _judged(scores, bounds, classes))
     return judged[:, 0], np.flatnonzero(judged[:, 1])

@@ -14,7 +14,7 @@ from mercer._examples import count
 from mercer._notices import warn
 from mercer._parameters import Among, Check, Count, Either, Positive
 from mercer.expansion import KernelExpansion
-from mercer.gram.dispatch import solver_gram
+from mercer.gram import solver_gram
 from mercer.kernels.estimators import KERNEL
 from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import as_scores

@@ -11,7 +11,7 @@ from mercer.formula import simplify
 from mercer.formula.nodes import ROOT, Formula
 from mercer.formula.profile import log2_of, never_negative
 from mercer.formula.ranking import Ranking, ranking
-from mercer.gram.host import HostGram
+from mercer.gram import host_gram
 from mercer.learners.smoothers import divide
 from mercer.onnx import NotExportable
 from mercer.onnx.graph import Graph, Wire
@@ -83,7 +83,7 @@ def _smoothed(model: Any, table: Table) -> Wire:
     mean = g.add("Add", g.add("Div", sums, g.add("Where", none, 1.0, total)), center[None])
     counted = np.flatnonzero(v > 0)
     candidates = take(points, counted)
-    rank = ranking(formula, HostGram(formula, candidates).diagonal().astype(np.float64))
+    rank = ranking(formula, host_gram(formula, candidates).diagonal().astype(np.float64))
     nearest = _nearest(Pairs(scaled, candidates, formula, "float64"), rank, 1)
     alone = g.add("Gather", targets[counted], g.add("Squeeze", nearest.indices, np.array([1])))
     return _without_last(g, g.add("Where", none, alone, mean))
@@ -188,7 +188,7 @@ def _refuse_ties(pairs: Pairs, rank: Ranking, k: int) -> None:
         return
     points, first = np.unique(points, axis=0, return_index=True)
     some = np.unique(np.linspace(0, len(points) - 1, ASKED).astype(int))
-    values = np.asarray(HostGram(rank.statistic, points[some], points).dense(), dtype=float)
+    values = np.asarray(host_gram(rank.statistic, points[some], points).dense(), dtype=float)
     values = rank.scale * values + (0.0 if rank.offset is None else rank.offset[first])
     gaps = -np.diff(-np.sort(-values, axis=1)[:, : k + 1], axis=1)
     rounds = any(node.op in ROUNDED for node in rank.statistic.walk())

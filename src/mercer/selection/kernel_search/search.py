@@ -22,7 +22,7 @@ import numpy as np
 from mercer._examples import take
 from mercer._machine.threads import single_threaded_blas
 from mercer.engines.cluster.pool import Call, gather_until
-from mercer.gram.host import HostGram
+from mercer.gram import host_gram
 from mercer.kernels import Kernel, On, Precomputed
 from mercer.selection.folds import draw_order
 from mercer.selection.kernel_search.alignment import matrix_alignment, targets_of
@@ -172,7 +172,7 @@ def judged(
     if criterion == "evidence":
         share, noise = explained(K, T)
         return Judged(share, noise=noise)
-    found = best_penalty(HostGram(Precomputed(), K), T, _unit(K), start)
+    found = best_penalty(host_gram(Precomputed(), K), T, _unit(K), start)
     return Judged(1.0 - found.error / variance, found.index)
 
 
@@ -180,7 +180,7 @@ def judged_anew(kernel: Kernel, X: np.ndarray, *about: Any) -> Judged:
     """As `judged`, of a kernel that a worker evaluates."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return judged(HostGram(kernel, X).dense().astype(np.float64), *about)
+        return judged(host_gram(kernel, X).dense().astype(np.float64), *about)
 
 
 class _Growth:
@@ -198,7 +198,7 @@ class _Growth:
     def matrix(self, block: Kernel) -> np.ndarray:
         """K of a block, kept: sums and products are made from these."""
         if block not in self.matrices:
-            self.matrices[block] = HostGram(block, self.X).dense().astype(np.float64)
+            self.matrices[block] = host_gram(block, self.X).dense().astype(np.float64)
         return self.matrices[block]
 
     def consider(
@@ -321,7 +321,7 @@ class _Growth:
             self.nodes[best] = SearchNode(node.expression, node.score, node.parent, True, why)
 
     def fresh(self, kernel: Kernel) -> np.ndarray:
-        return HostGram(kernel, self.X).dense().astype(np.float64)
+        return host_gram(kernel, self.X).dense().astype(np.float64)
 
     def _allowed(self, name: str) -> bool:
         if name in ("log1p", "sqrt"):

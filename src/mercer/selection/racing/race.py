@@ -25,7 +25,7 @@ from mercer._examples import take
 from mercer._machine.deadline import OutOfTime, check_time, check_wanted, until
 from mercer._machine.interrupts import CTRL_C
 from mercer._machine.threads import single_threaded_blas
-from mercer.gram.host import HostGram
+from mercer.gram import host_gram
 from mercer.kernels import Kernel
 from mercer.selection.folds import Split, within
 from mercer.selection.metrics import Metric
@@ -257,12 +257,12 @@ class Race:
         if self._matrix is None or self._matrix[0] != key:
             self._matrix = None  # frees the old one first
             rows = take(self.data.X, self.rows(size))
-            HostGram(kernel, take(rows, slice(FEW_ROWS))).dense()  # compiles, before the clock runs
+            host_gram(kernel, take(rows, slice(FEW_ROWS))).dense()  # compile before the clock runs
             watch = Stopwatch()
             # As many threads as in the folds: sums in another order differ in their last digits,
             # and how many the process has must not decide between candidates.
             with self.threads(size):
-                K = HostGram(kernel, rows).dense()
+                K = host_gram(kernel, rows).dense()
             if size > SECOND_ROWS and K.dtype == np.float64:
                 K = K.astype(np.float32)
             if not np.isfinite(K).all():

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from mercer._config import get_config
-from mercer.gram.base import Gram
-from mercer.gram.host import HostGram
+from mercer.gram import Gram, host_gram
 from mercer.kernels import Precomputed
 from mercer.learners.catalog import find
 from mercer.selection.racing.clock import Stopwatch
@@ -74,7 +73,7 @@ class RidgeTrainer(Trainer):
     def fold(self, fold: Fold, start: int | None) -> Outcome:
         watch = Stopwatch()
         targets = indicators(fold.y, fold.classes)
-        found = best_penalty(HostGram(Precomputed(), fold.train), targets, fold.unit, start)
+        found = best_penalty(host_gram(Precomputed(), fold.train), targets, fold.unit, start)
         fit_seconds, watch = watch.seconds(), Stopwatch()
         scores = fold.cross @ found.coef.astype(fold.cross.dtype)
         scores = scores.astype(np.float64) + found.intercept
