@@ -43,6 +43,14 @@ SVM_SHRINK_PAYS = 2.0
 SVM_SHRINK_SHARE = 0.1
 #: Rows from which several threads compute the rows of K of one problem by working sets.
 SVM_THREADED_ROWS = 2000
+#: Rows added to a working set in a round, or this share of its rows. Smaller rounds cost more
+#: passes, larger ones rows of K that no solution needs.
+SVM_WORKING_BATCH, SVM_WORKING_GROWTH = 128, 0.25
+#: How far a round closes the gap of the working set, relative to the gap over all rows.
+SVM_WORKING_GAP = 0.05
+#: Steps of SMO in a round, after which Newton steps on free variables go on; they may take as many
+#: operations as SMO, which takes the second number per step and row.
+SVM_BURST, SVM_NEWTON_OPERATIONS = 5_000, 8
 
 # --- equal rows as one variable: bench/shapes.py --------------------------------------------------
 
