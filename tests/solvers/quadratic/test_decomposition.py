@@ -227,7 +227,7 @@ def test_newton_steps_on_free_variables_spare_steps_of_smo(monkeypatch):
 
 def test_newton_steps_with_a_kink_and_groups(monkeypatch, noisy):
     monkeypatch.setattr(working_set, "SVM_BURST", 200)
-    monkeypatch.setattr(working_set, "NEWTON", 1e6)
+    monkeypatch.setattr(working_set, "SVM_NEWTON_OPERATIONS", 1e6)
     X, t, signs = noisy
     for kind in PROBLEMS:
         problem = PROBLEMS[kind](t[:300], signs[:300])
