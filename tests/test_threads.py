@@ -44,7 +44,7 @@ def test_a_background_changes_nothing(monkeypatch, shuffle):
             run(walker, Schedule(300, 4, np.random.RandomState(0) if shuffle else None))
         made.append(walker.journal.positions.copy())
         monkeypatch.setattr("mercer._machine.threads.WORTH_FLOPS", 0)  # now everything is shared
-        monkeypatch.setattr("mercer.tuning.THREAD_ROWS", 4)
+        monkeypatch.setattr("mercer.tuning.LEAF_ROWS", 4)
     np.testing.assert_array_equal(made[0], made[1])
 
 

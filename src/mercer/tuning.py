@@ -35,14 +35,16 @@ SVM_SHORT_ROWS = 10_000
 SVM_CHUNKS, SVM_CHUNK_ROWS = 8, 8192
 #: Rows from which a problem shrinks, and steps between two looks at which rows could leave.
 SVM_SHRINK_ROWS, SVM_SHRINK_PERIOD = 500, 1000
-#: An entry of K with so many columns takes as long as the part of a step that belongs to one row.
-SVM_STEP_COLUMNS = 16
-#: How many times as long as rows of K the steps must take before a problem shrinks.
-SVM_SHRINK_PAYS = 2.0
-#: The share of the active rows that must leave: copying the others takes time.
-SVM_SHRINK_SHARE = 0.1
 #: Rows from which several threads compute the rows of K of one problem by working sets.
 SVM_THREADED_ROWS = 2000
+#: Rows added to a working set in a round, or this share of its rows. Smaller rounds cost more
+#: passes, larger ones rows of K that no solution needs.
+SVM_WORKING_BATCH, SVM_WORKING_GROWTH = 128, 0.25
+#: How far a round closes the gap of the working set, relative to the gap over all rows.
+SVM_WORKING_GAP = 0.05
+#: Steps of SMO in a round, after which Newton steps on free variables go on; they may take as many
+#: operations as SMO, which takes the second number per step and row.
+SVM_BURST, SVM_NEWTON_OPERATIONS = 5_000, 8
 
 # --- equal rows as one variable: bench/shapes.py --------------------------------------------------
 
@@ -81,9 +83,6 @@ SPECTRUM_ROWS, SPECTRUM_TIMES = 4000, 20
 NULL_UNITS = 10
 #: Rows handled at a time where a pass over a matrix needs temporaries.
 MATRIX_PANEL_ROWS = 512
-#: Multiplications of a square block of a symmetric matrix: OpenBLAS reads such thin factors as they
-#: are, without a copy in its own order.
-UNPACKED_FLOPS = 500_000
 #: Rows of a square block of a symmetric matrix at most, so that it stays in the cache.
 SQUARE_ROWS = 320
 #: Columns up to which BLAS multiplies a symmetric matrix by one after the other. With one thread
@@ -91,10 +90,8 @@ SQUARE_ROWS = 320
 SYMV_COLUMNS = 2
 #: A factor in single precision, refined: rows from which on a second matrix pays (1000 rows are
 #: factorized in 5 ms; 1800 × 50 numbers fit in 0.4 instead of 1.0 CPU seconds), condition × ε of
-#: float32 up to which it converges, steps at most, the share of a residual that is left after a
-#: step that led nowhere, and rows rounded or solved for at a time.
+#: float32 up to which it converges, and steps at most.
 REFINED_ROWS, REFINED_CONDITION, REFINED_STEPS = 1500, 0.05, 20
-REFINED_STALLED, REFINED_PANEL_ROWS = 0.3, 256
 #: Some columns of K and products with it: rows from which on that is tried. Of fourteen problems of
 #: 1000 to 2000 rows seven took 1.2 to 1.8 times as long as by a factor, and none less than 0.77 of
 #: that; of eight of 2000 to 4000 rows none took more than 1.3 times as long, half less than 0.8.
@@ -103,8 +100,9 @@ PIVOTED_ROWS = 2000
 PIVOTED_RESIDUAL = {8: 1e-11, 4: 1e-6}
 #: The largest trace(K)/λ × ε, likewise; beyond it digits are lost that a factor may keep.
 PIVOTED_CONDITION = {8: 1e-6, 4: SINGLE_NOISE}
-#: Columns that are added at a time, and the share of N that they may come to.
-PIVOTED_COLUMNS, PIVOTED_SHARE = 128, 0.2
+#: Columns that are added at a time, and the share of N that they may come to. 3000 × 2 numbers take
+#: 29 ms with 64 columns and 48 ms with 128; 4000 × 20 numbers the same time with both.
+PIVOTED_COLUMNS, PIVOTED_SHARE = 64, 0.2
 #: How often a solution is corrected at most.
 PIVOTED_CORRECTIONS = 3
 #: What decides between steps and a factor, of which only ratios count: operations per second of a
@@ -140,8 +138,6 @@ JITTERS, UNSEEN_JITTER = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6), 1e-10
 #: The share of the memory limit that a preconditioner may take, and the matrices of its rank that
 #: are there at once; products take most of the rest.
 PRECONDITIONER_SHARE, PRECONDITIONER_MATRICES = 1 / 8, 8
-#: An eigendecomposition takes about as long as this many products and inverses of its size.
-MODES_TIMES = 4
 #: What independent rows of a positive semi-definite K leave of any entry, at most, by k(x, x).
 INDEFINITE_SHARE = 1e-4
 #: The share of a Newton step's gain that conjugate gradients may leave, far from the optimum.
@@ -158,10 +154,10 @@ SPECTRAL_DENSE_ROWS, SPECTRAL_DENSE_SHARE = 500, 0.125
 SPECTRAL_RESIDUAL = {"float64": 1e-12, "float32": 1e-6}
 #: The share of the memory limit for the basis of the products.
 BASIS_MEMORY_SHARE = 0.2
-#: Vectors that are kept at a restart beyond those wanted, or in a block that holds all of them:
-#: they separate the last ones from the rest. Vectors of a block where products are cheap: enough to
-#: use K while it is in the cache. Vectors of the basis at most, as a multiple of those kept.
-SPARE_VECTORS, NARROW_BLOCK, BASIS_MULTIPLE = 8, 8, 12
+#: Vectors of a block where products are cheap, enough to use K while it is in the cache; as many
+#: are kept at a restart beyond those wanted, and separate the last ones from the rest. Vectors of
+#: the basis at most, as a multiple of those kept.
+SPECTRAL_BLOCK, BASIS_MULTIPLE = 8, 12
 #: Eigenvalues closer than this to each other, relative to the largest, may be one.
 EQUAL_EIGENVALUES = 1e-6
 #: Steps toward a pre-image at most, and the step relative to the spread of the examples that ends
@@ -174,11 +170,9 @@ WARP_IMAGES, WARP_GAIN = 256, 1e-3
 
 # --- neighbors: bench/shapes.py, bench/neighbors_mnist.py --------------------------------------
 
-#: Pairs of query and example up to which NumPy sorts: below, compiled loops gain nothing, and the
-#: import of Numba takes half a second.
+#: Pairs of query and example up to which NumPy sorts, and numbers of listed examples up to which it
+#: subtracts them: below, compiled loops gain nothing, and the import of Numba takes half a second.
 NUMPY_PAIRS = 1 << 15
-#: Numbers up to which NumPy subtracts listed examples from their queries, likewise.
-NUMPY_DIFFERENCES = 1 << 16
 #: Neighbors from which on tiles are sorted and not inserted entry by entry, which takes k² steps:
 #: 3000 × 20 numbers with 300 neighbors take 220 ms by insertion, with 1000 neighbors 1400 ms.
 LONG_LIST = 512
@@ -217,10 +211,9 @@ LISTED_BLOCK_ROWS = 64
 
 #: Rows that wait for one product together: more rows, a better shape of the product.
 WALK_ROWS = 4096
-#: Rows walked in sequence: fewer cost more small products, more cost longer columns of K.
+#: Rows walked in sequence, with scores that were computed together, and rows of a thread at least:
+#: fewer cost more small products, which run at half the rate, more cost longer columns of K.
 LEAF_ROWS = 256
-#: Rows that a thread takes at a time, at least: thinner products run at half the rate.
-THREAD_ROWS = 256
 #: Bytes of rows copied at a time where the order of visits is not that of the data.
 COPIED_ROWS_BYTES = 64_000_000
 #: Updates within the rows of a leaf after which K of all of them is computed, not one column per
@@ -229,8 +222,6 @@ LEAF_UPDATES = 2
 #: Scores of one pass from which its loops are compiled: in Python a score takes 4 µs, and the
 #: import of Numba takes as long as a hundred thousand of them.
 COMPILED_SCORES = 2000
-#: Rows whose scores are computed together with a budget, before they are visited in sequence.
-BUDGET_ROWS = 256
 #: A point whose squared distance to the span of the others is below this share of k(x, x) is not
 #: independent of them.
 INDEPENDENT_SHARE = 1e-8

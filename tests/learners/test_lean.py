@@ -84,10 +84,10 @@ def test_a_few_rows_tell_that_a_width_fits(monkeypatch: Any) -> None:
     gram = _widths.host_gram
     monkeypatch.setattr(_widths, "host_gram", lambda k, X: made.append(len(X)) or gram(k, X))
     _widths.warn_if_far_off(Gaussian(1.0), X)
-    assert made == [_widths.FEW]
+    assert made == [_widths.FIRST_EXAMPLES]
     with pytest.warns(UserWarning, match="does not fit the data"):
         _widths.warn_if_far_off(Gaussian(1e-3), X)
-    assert made[1:3] == [_widths.FEW, len(X)]
+    assert made[1:3] == [_widths.FIRST_EXAMPLES, len(X)]
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

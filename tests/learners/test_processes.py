@@ -246,7 +246,7 @@ def test_standard_deviations_are_those_of_new_targets(make, noise):
 def test_many_rows_begin_on_some(monkeypatch):
     from mercer.learners.processes import base
 
-    monkeypatch.setattr(base, "SAMPLE", 14)
+    monkeypatch.setattr(base, "CLIMB_ROWS", 14)
     model = GaussianProcessRegressor(Gaussian(1.0), random_state=0).fit(X, Y)
     monkeypatch.undo()
     direct = GaussianProcessRegressor(Gaussian(1.0), random_state=0).fit(X, Y)
@@ -286,7 +286,7 @@ def test_the_slopes_of_the_bound_are_its_differences():
 def test_many_examples_are_learned_by_centers(monkeypatch):
     from mercer.learners.processes import regression
 
-    monkeypatch.setattr(regression, "EXACT_ROWS", 20)
+    monkeypatch.setattr(regression, "EXACT_PROCESS_ROWS", 20)
     model = GaussianProcessRegressor(Gaussian(1.0), random_state=0, n_centers=20).fit(X, Y)
     assert model.solver_ == "variational"
     assert (model.regressor_.centers_ == model.centers_).all()

@@ -350,7 +350,7 @@ def test_a_gap_at_the_rounding_of_k_ends_the_search(dtype):
 
 
 def test_a_problem_that_takes_for_ever_ends(monkeypatch):
-    monkeypatch.setattr("mercer.solvers.quadratic.decomposition.MOST", 30_000)
+    monkeypatch.setattr("mercer.solvers.quadratic.decomposition.MOST_STEPS", 30_000)
     X, y = _unscaled(380, 5, 41.0, "float64", seed=7)
     with pytest.warns(ConvergenceWarning, match="no solution after"):
         model = KernelSVR(Polynomial(3, 1.0), C=0.12, nu=0.84).fit(X, y)

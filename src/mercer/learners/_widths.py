@@ -16,11 +16,11 @@ from mercer.kernels import Kernel
 from mercer.kernels.parameters.widths import as_width
 
 #: Examples that are looked at, drawn with a fixed seed: 2016 pairs, at the cost of next to nothing.
-SAMPLE = 64
+WIDTH_ROWS = 64
 #: Examples that are looked at first, and are enough for almost every kernel in use.
-FEW = 8
+FIRST_EXAMPLES = 8
 #: Numbers of sparse rows up to which they are looked at as dense ones, which has no overhead.
-WIDE = 100_000
+DENSE_NUMBERS = 100_000
 #: Entries of K between different examples that say nothing: all below the first, or all above 1
 #: less the second.
 NOTHING_NEAR, NOTHING_FAR = 1e-3, 1e-6
@@ -35,7 +35,7 @@ def warn_if_far_off(kernel: Kernel, X: Any) -> None:
         return
     index = _sample(count(X))
     # Where k tells a few of them apart, it is not far off for all of them.
-    few = index[:FEW]
+    few = index[:FIRST_EXAMPLES]
     if kernel.is_opaque or not (paths := _paths(kernel)):
         return
     if not _far_off(kernel, host(take(X, few))):
@@ -57,9 +57,9 @@ def warn_if_far_off(kernel: Kernel, X: Any) -> None:
 @lru_cache(maxsize=64)
 def _sample(n: int) -> np.ndarray:
     """Which of n examples are looked at."""
-    if n <= SAMPLE:
+    if n <= WIDTH_ROWS:
         return np.arange(n)
-    return np.sort(np.random.default_rng(0).choice(n, SAMPLE, replace=False))
+    return np.sort(np.random.default_rng(0).choice(n, WIDTH_ROWS, replace=False))
 
 
 def own_widths(kernel: Kernel) -> list[str]:
@@ -96,7 +96,9 @@ def _far_off(kernel: Kernel, rows: Any) -> str:
     try:
         # On the host also where there is a device: so few rows are not worth a compilation there.
         rows = rows.astype(np.float64) if getattr(rows, "dtype", None) == np.float32 else rows
-        rows = rows.toarray() if is_sparse(rows) and math.prod(rows.shape) <= WIDE else rows
+        rows = (
+            rows.toarray() if is_sparse(rows) and math.prod(rows.shape) <= DENSE_NUMBERS else rows
+        )
         K = np.asarray(host_gram(kernel, rows).dense(), dtype=np.float64)
     except MemoryError:  # the limit is for the fit, which may do with less than this question
         return ""

@@ -29,7 +29,7 @@ from mercer.solvers.local.means import weighted_means
 from mercer.solvers.local.weights import Weights
 
 #: Examples in pieces that a bandwidth is chosen on, drawn with a fixed seed.
-SAMPLE = 2000
+BANDWIDTH_ROWS = 2000
 
 
 @record
@@ -182,7 +182,7 @@ class Smoother(KernelLearner):
 
         The best bandwidth falls with the number of examples N as N^(−1/(D + 4)).
         """
-        n, size = count(self.X_fit_), min(SAMPLE, count(self.X_fit_))
+        n, size = count(self.X_fit_), min(BANDWIDTH_ROWS, count(self.X_fit_))
         rows = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
         weight = None if self.sample_weight_ is None else self.sample_weight_[rows]
         share = (size / n) ** (1.0 / (self.n_features_in_ + 4))

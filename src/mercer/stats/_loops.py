@@ -11,7 +11,7 @@ from mercer._machine.jit import njit
 from mercer._tiles import Scratch, Tiling, sweep
 
 #: Permutations that a thread takes at a time.
-SOME = 8
+PERMUTED_TOGETHER = 8
 
 
 def over_permutations(function: Any, orders: np.ndarray, *arguments: Any) -> None:
@@ -21,7 +21,7 @@ def over_permutations(function: Any, orders: np.ndarray, *arguments: Any) -> Non
     def body(rows: slice, columns: slice, scratch: Scratch) -> None:
         function(orders[rows], *shared, out[rows])
 
-    tiling = Tiling((len(orders), 1), (SOME, 1), get_config().n_threads)
+    tiling = Tiling((len(orders), 1), (PERMUTED_TOGETHER, 1), get_config().n_threads)
     sweep(tiling, body, "permutations")
 
 

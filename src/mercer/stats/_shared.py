@@ -19,7 +19,7 @@ from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.parameters.widths import MEDIAN_ROWS
 
 #: Statistics closer than this share of the largest are equal: what rounding does to ties.
-ROUNDING = 1e-9
+TIED_SHARE = 1e-9
 PERMUTATIONS: Check = Count(why="the least p-value is 1/(permutations + 1)")
 
 
@@ -135,7 +135,7 @@ def orders(random: np.random.Generator, permutations: int, n: int) -> np.ndarray
     return given
 
 
-def joint_p_value(statistics: np.ndarray, rounding: float = ROUNDING) -> tuple[float, int]:
+def joint_p_value(statistics: np.ndarray, rounding: float = TIED_SHARE) -> tuple[float, int]:
     """The p-value of (n_kernels, 1 + permutations) statistics, the given order first; the kernel.
 
     For one kernel it is the share of orders whose statistic is no less than the given one. Of

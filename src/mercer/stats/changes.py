@@ -29,7 +29,7 @@ from mercer.stats._shared import (
 )
 
 #: Multiples of a width that the data chooses.
-FACTORS = (0.5, 1.0, 2.0)
+CHANGE_FACTORS = (0.5, 1.0, 2.0)
 
 
 @dataclass(repr=False)
@@ -142,7 +142,7 @@ def change_points(
     n = count(rows)
     if n < 2 * least:
         raise ValueError(f"{n} rows hold no two stretches of min_size={least}")
-    kernels = kernels_to_try(kernel, rows, FACTORS, random)
+    kernels = kernels_to_try(kernel, rows, CHANGE_FACTORS, random)
     check_matrices(n, len(kernels) + 1, "Give a part of the series, or means of several rows.")
     matrices = [symmetric_matrix(one, rows) for one in kernels]
 

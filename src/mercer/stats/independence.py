@@ -30,9 +30,9 @@ from mercer.stats._shared import (
 )
 
 #: Multiples of a width that the data chooses; on either side, so that there are nine pairs.
-FACTORS = (0.25, 0.5, 1.0)
+DEPENDENCE_FACTORS = (0.25, 0.5, 1.0)
 #: Examples that a result names.
-NAMED = 5
+NAMED_EXAMPLES = 5
 
 
 @dataclass(repr=False)
@@ -77,7 +77,7 @@ class HSICResult(TestResult):
     @cached_property
     def points(self) -> np.ndarray:
         """The examples that speak most for dependence: indices, first the most."""
-        return np.argsort(-self.contributions, kind="stable")[:NAMED]
+        return np.argsort(-self.contributions, kind="stable")[:NAMED_EXAMPLES]
 
     @printable
     def __str__(self) -> str:
@@ -138,8 +138,8 @@ def hsic_test(
     n = count(X)
     if count(Y) != n:
         raise ValueError(f"X has {n} rows and Y has {count(Y)}: row i of X belongs to row i of Y")
-    of_x = kernels_to_try(kernel, X, FACTORS, random)
-    of_y = kernels_to_try(kernel_y, Y, FACTORS, random)
+    of_x = kernels_to_try(kernel, X, DEPENDENCE_FACTORS, random)
+    of_y = kernels_to_try(kernel_y, Y, DEPENDENCE_FACTORS, random)
     size = n if block is None else min(block, n)
     instead = "block=1000 compares the examples of blocks only and takes less."
     check_matrices(size, len(of_x) + 2, instead)

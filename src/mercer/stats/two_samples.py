@@ -24,7 +24,7 @@ from mercer.gram import Gram, make_gram, solver_gram
 from mercer.kernels import Kernel
 from mercer.stats._pieces import PairSums, sums_over_pairs
 from mercer.stats._shared import (
-    ROUNDING,
+    TIED_SHARE,
     TestResult,
     check_block,
     examples,
@@ -43,9 +43,9 @@ SINGLE = 1000
 #: What single precision leaves open when two statistics are compared.
 SINGLE_ROUNDING = 1e-6
 #: Rows of a Gram from which small blocks are cut.
-CHUNK = 256
+WITNESS_ROWS = 256
 #: Witness examples reported per sample.
-NAMED = 5
+NAMED_EXAMPLES = 5
 
 
 @dataclass(repr=False)
@@ -91,7 +91,7 @@ class MMDResult(TestResult):
         """Indices of the examples of X most unlike Y, and of those of Y most unlike X."""
         of_x, of_y = self.witness(self.X), self.witness(self.Y)
         x, y = np.argsort(-of_x, kind="stable"), np.argsort(of_y, kind="stable")
-        return x[of_x[x] > 0][:NAMED], y[of_y[y] < 0][:NAMED]
+        return x[of_x[x] > 0][:NAMED_EXAMPLES], y[of_y[y] < 0][:NAMED_EXAMPLES]
 
     @printable
     def __str__(self) -> str:
@@ -180,7 +180,7 @@ def mmd_test(
             statistics[i, part] = unbiased(sums, sums.squares, W, n, m)
             if part.start == 0:
                 observed[i] = unbiased(sums, sums.first, weights[:, None], n, m)[0]
-    p, best = joint_p_value(statistics, SINGLE_ROUNDING if single else ROUNDING)
+    p, best = joint_p_value(statistics, SINGLE_ROUNDING if single else TIED_SHARE)
     return MMDResult(float(observed[best]), p, kernels[best], len(kernels), X, Y)
 
 
@@ -269,7 +269,7 @@ def _by_blocks(
         if not kernels:
             kernels, seen = kernels_to_try(kernel, joined([X, Y]), FACTORS, random), (X, Y)
             statistics = np.zeros((len(kernels), permutations + 1))
-        step = max(1, CHUNK // block) * block
+        step = max(1, WITNESS_ROWS // block) * block
         for start in range(0, count(X) - 1, step):
             x, y = (take(S, slice(start, start + step)) for S in (X, Y))
             size = min(block, count(x))

@@ -67,7 +67,7 @@ def test_nadaraya_watson(kernel, weights):
 def test_a_bandwidth_is_chosen_on_a_sample(bandwidth, monkeypatch):
     whole, ours = _both(NadarayaWatsonRegressor(bandwidth=bandwidth), Y)
     assert ours.bandwidth_ == pytest.approx(whole.bandwidth_)
-    monkeypatch.setattr("mercer.learners.smoothers.SAMPLE", 100)
+    monkeypatch.setattr("mercer.learners.smoothers.BANDWIDTH_ROWS", 100)
     few = NadarayaWatsonRegressor(bandwidth=bandwidth).fit(_chunks(), Y)
     assert few.bandwidth_ == pytest.approx(whole.bandwidth_, rel=0.5)
 

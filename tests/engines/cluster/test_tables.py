@@ -41,7 +41,7 @@ def test_lines_are_those_of_pandas(tmp_path, monkeypatch, end, last):
     text = text.replace(end + "0.", end + end + "0.", 3)  # and some between
     path.write_bytes((text if last else text.rstrip()).encode())
     for block in (64, 1 << 20):
-        monkeypatch.setattr("mercer.engines.cluster.tables.lines.BLOCK", block)
+        monkeypatch.setattr("mercer.engines.cluster.tables.lines.SCANNED_BYTES", block)
         found = lines_of(str(path), 70)
         assert [size for _, size in found] == [70, 70, 70, 70, 20]
         whole = pd.concat([lines.load() for lines, _ in found], ignore_index=True)
@@ -139,7 +139,7 @@ def test_rows_without_a_target_are_refused(folder):
 
 def test_a_comparison_looks_at_a_sample_of_pieces(folder, monkeypatch):
     dd = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
-    monkeypatch.setattr("mercer.engines.cluster.tables.SAMPLE", 100)
+    monkeypatch.setattr("mercer.engines.cluster.tables.LOOKED_AT_ROWS", 100)
     frame = dd.from_pandas(FRAME.drop(columns="y"), npartitions=3)
     options = {"kernels": ["linear()"], "learners": ["ridge"], "cv": 2, "holdout": None}
     board = mercer.compare(frame[frame["a"] > -9], "label", **options)

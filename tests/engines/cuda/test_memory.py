@@ -110,7 +110,7 @@ for make, t in ((KernelRidge, y), (KernelLogisticRegression, c)):
 import mercer.solvers.local.bandwidth as search
 # A short search: every bandwidth that is tried streams all rows.
 search.BELOW = search.ABOVE = 1
-search.FARTHEST = 0
+search.FARTHEST_POWERS = 0
 for make, t in (
     (lambda: NadarayaWatsonRegressor(k, bandwidth=0.8), y),
     (lambda: NadarayaWatsonRegressor(Gaussian(1.0), bandwidth=0.1), y),

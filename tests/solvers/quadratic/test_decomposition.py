@@ -84,14 +84,18 @@ def test_no_room_for_a_single_row_of_k(noisy):
     assert tight.objective == pytest.approx(solve(panels, problem, Options()).objective, rel=1e-4)
 
 
-def test_rows_at_rest_leave_a_large_working_set(monkeypatch, noisy):
+def test_rows_at_rest_leave_the_working_set(monkeypatch, noisy):
     X, _, signs = noisy
     problem, panels = c_svc(signs, np.ones(1500)), RowsOfK(Gaussian(1.5).gram(X))
-    whole = solve(panels, problem, Options(tol=1e-4))
-    monkeypatch.setattr(working_set, "LARGE", 100)
+    left, keep = [], working_set.Block.keep
+    monkeypatch.setattr(
+        working_set.Block, "keep", lambda self, stay: [left.append((~stay).sum()), keep(self, stay)]
+    )
     dropped = solve(panels, problem, Options(tol=1e-4))
     assert dropped.converged
-    assert dropped.objective == pytest.approx(whole.objective, rel=1e-6)
+    assert sum(left) > 100
+    exact = solve(panels, problem, Options(tol=1e-7))
+    assert dropped.objective == pytest.approx(exact.objective, rel=1e-6)
 
 
 def test_threads_change_nothing(noisy):
@@ -213,7 +217,7 @@ def test_newton_steps_on_free_variables_spare_steps_of_smo(monkeypatch):
     signs = np.where(X[:, 0] + rng.normal(size=400) > 0, 1, -1)
     problem, panels = c_svc(signs, np.full(400, 300.0)), RowsOfK(mercer.Linear().gram(X))
     found = solve(panels, problem, Options(tol=1e-4))
-    monkeypatch.setattr(working_set, "NEWTON", 0)
+    monkeypatch.setattr(working_set, "SVM_NEWTON_OPERATIONS", 0)
     plain = solve(panels, problem, Options(tol=1e-4))
     assert found.converged
     assert found.objective == pytest.approx(plain.objective, rel=1e-7)
@@ -222,9 +226,8 @@ def test_newton_steps_on_free_variables_spare_steps_of_smo(monkeypatch):
 
 
 def test_newton_steps_with_a_kink_and_groups(monkeypatch, noisy):
-    monkeypatch.setattr(working_set, "BURST", 200)
-    monkeypatch.setattr(working_set, "STEPS_PER_ROW", 0)
-    monkeypatch.setattr(working_set, "NEWTON", 1e6)
+    monkeypatch.setattr(working_set, "SVM_BURST", 200)
+    monkeypatch.setattr(working_set, "SVM_NEWTON_OPERATIONS", 1e6)
     X, t, signs = noisy
     for kind in PROBLEMS:
         problem = PROBLEMS[kind](t[:300], signs[:300])

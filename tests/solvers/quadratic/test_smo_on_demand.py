@@ -145,7 +145,6 @@ def shrinks(monkeypatch):
     """Small problems shrink early; the list gets the numbers of active rows."""
     monkeypatch.setattr(smo_on_demand, "SVM_SHRINK_ROWS", 100)
     monkeypatch.setattr(shrinking, "SVM_SHRINK_PERIOD", 40)
-    monkeypatch.setattr(shrinking, "SVM_SHRINK_SHARE", 0.01)
     sizes, leave = [], shrinking.Shrinking._leave
 
     def watched(self, steps):

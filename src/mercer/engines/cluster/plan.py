@@ -13,13 +13,13 @@ import numpy as np
 from mercer._config import get_config, show_bytes
 from mercer.engines.cluster.pieces import Changed, Held, Piece
 from mercer.engines.cluster.pool import client_of
-from mercer.engines.cluster.worker import SHARE, TaskSettings, task
+from mercer.engines.cluster.worker import WORKER_SHARE, TaskSettings, task
 from mercer.tuning import PHI_PANEL_BYTES
 
 #: Rows that are computed here to tell how long all of them take.
 TIMED = 512
 #: Bytes per pair of centers in a task: the matrix, and two triangles while sums are added.
-PAIR = 16
+PAIR_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Workers:
             from mercer.engines.cluster.workers import check_workers, described
 
             facts = list(check_workers(client).values())
-            rooms = [SHARE * f.memory / f.threads for f in facts if f.memory]
+            rooms = [WORKER_SHARE * f.memory / f.threads for f in facts if f.memory]
             tasks = max(1, sum(f.threads for f in facts))
             return cls(tasks, min(rooms, default=math.inf), tuple(described(facts)))
         return cls(settings.n_threads, settings.memory_bytes / settings.n_threads)
@@ -65,7 +65,7 @@ class Plan:
     @property
     def memory(self) -> float:
         scratch = min(PHI_PANEL_BYTES, self.workers.room / 4)
-        return 2.0 * self.largest * self.row_bytes + PAIR * self.centers**2 + scratch
+        return 2.0 * self.largest * self.row_bytes + PAIR_BYTES * self.centers**2 + scratch
 
     def __str__(self) -> str:
         room = show_bytes(self.workers.room) if math.isfinite(self.workers.room) else "any"
@@ -90,9 +90,9 @@ class Plan:
         left = 0.75 * room
         advice = []
         if rows < left:
-            advice.append(f"n_centers={int(math.sqrt((left - rows) / PAIR))} fits")
-        if PAIR * self.centers**2 < left:
-            fitting = int((left - PAIR * self.centers**2) / (2 * max(1, self.row_bytes)))
+            advice.append(f"n_centers={int(math.sqrt((left - rows) / PAIR_BYTES))} fits")
+        if PAIR_BYTES * self.centers**2 < left:
+            fitting = int((left - PAIR_BYTES * self.centers**2) / (2 * max(1, self.row_bytes)))
             advice.append(f"pieces of {max(1, fitting)} rows fit")
         raise MemoryError(
             f"a task needs {show_bytes(self.memory)} for {self.largest:,} rows and {self.centers} "

@@ -36,18 +36,18 @@ from mercer.solvers.quadratic.problem import Quadratic, Solution, Task
 #: Rows of a problem that one task solves, and of a shard of a larger one.
 ROWS = 20_000
 #: Small problems go into so many tasks, or into as many as have so many rows.
-TASKS, LEAST = 64, 2000
+TASKS, TASK_ROWS = 64, 2000
 #: The gap to which a shard is solved: enough to tell its support vectors.
 LOOSE = 0.01
 #: Shards are alike where no mean of their targets differs by more than this share of the deviation.
-ALIKE = 0.3
+SHARDS_ALIKE = 0.3
 #: Rows of a shard without support vectors, one class alone, say, that go on in their place.
-SEED = 200
+SHARD_ROWS = 200
 #: Rows that join in a round: so many, or this share of those at work.
-BATCH, GROWTH = 1000, 1.0
+JOINING_ROWS, GROWTH = 1000, 1.0
 #: Rows at work are solved to this share of the tolerance, which leaves room for the rounding of K;
 #: where that is not enough, to an ever smaller one, down to LAST.
-INNER, LAST = 0.5, 0.01
+WORKING_SHARE, LAST = 0.5, 0.01
 
 
 def solve_all(
@@ -58,7 +58,7 @@ def solve_all(
     small = [i for i in range(len(tasks)) if len(tasks[i].rows) <= ROWS]
     sizes = [len(tasks[i].rows) for i in small]
     # How many problems a task solves does not depend on the workers.
-    batches = [small[part] for part in runs(sizes, max(LEAST, sum(sizes) // TASKS))]
+    batches = [small[part] for part in runs(sizes, max(TASK_ROWS, sum(sizes) // TASKS))]
     calls = [_batch(gram, [tasks[i] for i in batch], tol, max_iter) for batch in batches]
     for batch, solutions in zip(batches, gather(calls, what), strict=True):
         found |= dict(zip(batch, solutions, strict=True))
@@ -111,7 +111,7 @@ def shard(kernel: Any, tol: float, index: np.ndarray, problem: Quadratic, X: Any
     found = _survivors(kernel, tol, index, rows, problem, "solve")
     if len(found.index):
         return found
-    some = np.unique(np.linspace(0, len(index) - 1, min(SEED, len(index))).astype(int))
+    some = np.unique(np.linspace(0, len(index) - 1, min(SHARD_ROWS, len(index))).astype(int))
     return Survivors(index[some], rows[some], problem.take(some))
 
 
@@ -145,7 +145,7 @@ def _shards(linear: np.ndarray) -> list[np.ndarray]:
     count = -(-len(linear) // ROWS)
     shards = np.array_split(np.arange(len(linear)), count)
     means = np.array([linear[index].mean() for index in shards])
-    if np.abs(means - linear.mean()).max() <= ALIKE * linear.std():
+    if np.abs(means - linear.mean()).max() <= SHARDS_ALIKE * linear.std():
         return shards
     return [np.arange(first, len(linear), count) for first in range(count)]
 
@@ -180,7 +180,7 @@ class _Large:
 
     def solve(self) -> tuple[Solution, bool]:
         """The optimum over all rows, and whether Ctrl-C came first."""
-        a, inner, steps, computed = self._begin(), INNER, 0, 0
+        a, inner, steps, computed = self._begin(), WORKING_SHARE, 0, 0
         net, F = np.zeros(self.problem.n), np.zeros(self.problem.n)
         while True:
             (found,), interrupted = self._improved(a, inner, steps)
@@ -209,7 +209,7 @@ class _Large:
         problem = self.problem
         a = _start(problem).copy()
         if problem.start is not None:
-            some = np.linspace(0, problem.n - 1, min(problem.n, BATCH)).astype(int)
+            some = np.linspace(0, problem.n - 1, min(problem.n, JOINING_ROWS)).astype(int)
             self._work_on(np.concatenate([np.flatnonzero(a.any(axis=0)), some]))
             return a
         tol, calls = max(self.tol, LOOSE), []
@@ -252,7 +252,7 @@ class _Large:
 
     def _violators(self, violations: list[np.ndarray], gap: float) -> tuple[np.ndarray, np.ndarray]:
         """Rows at work that may soon move, and the worst others, to grow and to shrink."""
-        most = max(BATCH, int(GROWTH * len(self.index))) // 2
+        most = max(JOINING_ROWS, int(GROWTH * len(self.index))) // 2
         near, new = [], []
         for worst in violations:
             near.append(self.index[worst[self.index] > -gap])

@@ -25,7 +25,7 @@ from mercer._machine.threads import single_threaded_blas
 #: the height of panels, and with it the last bits of a sum, depends on it.
 TASK_MEMORY = 400_000_000
 #: The share of a worker's memory that its tasks plan with; beyond it Dask moves data to disk.
-SHARE = 0.6
+WORKER_SHARE = 0.6
 #: Seconds between two looks at whether a task is still wanted.
 LOOK = 0.2
 #: What Linux shows of a loaded driver of GPUs: in /proc, in a container, under Windows.
@@ -94,7 +94,7 @@ def memory_share() -> int:
     limit = None if worker is None else worker.memory_manager.memory_limit
     if not limit:
         return sys.maxsize
-    return int(SHARE * limit / max(1, worker.state.nthreads))
+    return int(WORKER_SHARE * limit / max(1, worker.state.nthreads))
 
 
 def device_for(settings: TaskSettings) -> str:

@@ -41,7 +41,7 @@ from mercer.learners.processes.regression import GaussianProcessRegressor
 from mercer.learners.ridges.estimators import KernelRidge
 
 #: Beyond so many examples "auto" splits them: the inverse of K + λI takes minutes.
-MOST_ROWS = 5000
+CALIBRATED_ROWS = 5000
 #: Solvers of ridge regression that find the same f.
 EXACT = ("primal", "eigh", "cholesky", "cg", "gradient")
 MISS_RATE: Check = Number(0.0, 1.0, open_low=True, open_high=True)
@@ -203,7 +203,7 @@ class ConformalRegressor(RegressorMixin, _Conformal):
         self._models: list[Any] = []
         base, method, n = clone(self._base()), self.method, count(X)
         ridge_like = isinstance(base, (KernelRidge, GaussianProcessRegressor))
-        if method == "split" or (method == "auto" and (not ridge_like or n > MOST_ROWS)):
+        if method == "split" or (method == "auto" and (not ridge_like or n > CALIBRATED_ROWS)):
             return self._split(base, X, y)
         if method == "jackknife+" and not ridge_like:
             raise ValueError(

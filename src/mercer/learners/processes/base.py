@@ -22,11 +22,11 @@ from mercer.solvers.evidence.exact import Evidence
 
 #: Beyond twice as many rows, the search begins on so many of them: an evaluation there takes a
 #: thousandth of the time, and the last steps on all rows are few.
-SAMPLE = 1000
+CLIMB_ROWS = 1000
 #: log p(y) above that of noise alone, below which a kernel explains nothing.
-NOTHING = 2.0
+LEAST_EVIDENCE = 2.0
 #: Factors on all widths of a kernel: a second climb begins at the likeliest of them.
-FACTORS = (3.0, 10.0, 30.0, 100.0, 1000.0)
+WIDTH_FACTORS = (3.0, 10.0, 30.0, 100.0, 1000.0)
 
 
 class Process(KernelLearner):
@@ -115,8 +115,8 @@ class Process(KernelLearner):
         if not len(start):
             return Search(start)
         n, rows = count(self.X_train_), None
-        if n > 2 * SAMPLE and not self.kernel_.takes_matrix:
-            rows = np.sort(random.permutation(n)[:SAMPLE])
+        if n > 2 * CLIMB_ROWS and not self.kernel_.takes_matrix:
+            rows = np.sort(random.permutation(n)[:CLIMB_ROWS])
         found = self._climb(start, bounds, rows, random)
         other = self._likelier_widths(start, bounds, rows)
         if other is not None and found.stopped != "interrupt":
@@ -124,7 +124,7 @@ class Process(KernelLearner):
             total = found.n_iter + again.n_iter
             found = max(found, again, key=attrgetter("value"))
             found.n_iter = total
-        if np.isfinite(found.value) and found.value < self._of_nothing() + NOTHING:
+        if np.isfinite(found.value) and found.value < self._of_nothing() + LEAST_EVIDENCE:
             warn(
                 f"{type(self).__name__}: no numbers of {self.kernel_!r} explain the targets any "
                 "better than noise alone does. Scale the columns, raise n_restarts, or take "
@@ -166,11 +166,11 @@ class Process(KernelLearner):
         widths = np.append(self._numbers.widths(), [False] * self._learns_noise).astype(bool)
         if not widths.any():
             return None
-        shifts = np.log([*FACTORS, *(1.0 / f for f in FACTORS)])
+        shifts = np.log([*WIDTH_FACTORS, *(1.0 / f for f in WIDTH_FACTORS)])
         tried = [np.clip(start + shift * widths, *bounds.T) for shift in shifts]
         values = [self._value(theta, rows) for theta in tried]
         best = int(np.argmax(values))
-        return tried[best] if values[best] > self._value(start, rows) + NOTHING else None
+        return tried[best] if values[best] > self._value(start, rows) + LEAST_EVIDENCE else None
 
     def _value(self, theta: np.ndarray, rows: np.ndarray | None = None) -> float:
         try:

@@ -25,7 +25,7 @@ from mercer.solvers.evidence.exact import Evidence
 from mercer.solvers.evidence.laplace import Mode, laplace_evidence, mode
 
 #: Nodes of the Gauss-Hermite rule for the mean of a sigmoid: its error is below 1e-6.
-NODES = 40
+PROBABILITY_NODES = 40
 
 
 class GaussianProcessClassifier(ClassifierMixin, Process):
@@ -147,7 +147,7 @@ class GaussianProcessClassifier(ClassifierMixin, Process):
     def predict_proba(self, X: Any) -> np.ndarray:
         """P(y = c|x), the mean of the sigmoid over what is known of f(x): one column per class."""
         mean, variance = self._latent(X, "predict_proba")
-        nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+        nodes, weights = np.polynomial.hermite_e.hermegauss(PROBABILITY_NODES)
         shares = np.zeros_like(mean)
         for node, weight in zip(nodes, weights / weights.sum(), strict=True):
             shares += weight * expit(mean + node * np.sqrt(variance))

@@ -15,7 +15,7 @@ from mercer._progress import progress
 #: Restarts are drawn from this factor around the start, within the bounds.
 AROUND = 30.0
 #: What a point without evidence (no factor, overflow) counts as: far below all others.
-NOWHERE = 1e25
+NO_EVIDENCE = 1e25
 
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
@@ -40,9 +40,9 @@ class Search:
                 value, slopes = objective(theta)
             except (LinAlgError, OverflowError, FloatingPointError) as error:
                 self.failure = str(error)
-                return NOWHERE, np.zeros(len(theta))
+                return NO_EVIDENCE, np.zeros(len(theta))
             if not (np.isfinite(value) and np.isfinite(slopes).all()):
-                return NOWHERE, np.zeros(len(theta))
+                return NO_EVIDENCE, np.zeros(len(theta))
             if value > self.value:
                 self.value, self.theta = value, theta.copy()
             bar.advance()

@@ -25,7 +25,7 @@ from mercer.solvers.evidence.variational import bound
 from mercer.solvers.linear.nystrom import default_count
 
 #: Beyond so many rows "auto" takes centers.
-EXACT_ROWS = 10_000
+EXACT_PROCESS_ROWS = 10_000
 #: The most centers that are taken without being asked for.
 MOST_CENTERS = 1000
 #: Where the noise starts, in units of the mean of k(x, x).
@@ -163,7 +163,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         n = count(self.X_train_)
         own = not isinstance(self.centers, str) or self.centers != "uniform"
         asked = self.solver == "variational" or own or self.n_centers is not None
-        if self.solver == "exact" or (not asked and n <= EXACT_ROWS):
+        if self.solver == "exact" or (not asked and n <= EXACT_PROCESS_ROWS):
             return None
         if isinstance(self.centers, str):
             m = min(n, self.n_centers or min(default_count(n), MOST_CENTERS))

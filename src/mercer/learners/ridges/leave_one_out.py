@@ -23,7 +23,7 @@ from mercer.solvers.linear.problem import RidgeProblem
 from mercer.solvers.linear.tridiagonal import path_of_matrix
 
 #: Examples that are looked at, drawn with a fixed seed: their eigenvectors take 0.3 s on one core.
-SAMPLE = 1024
+PENALTY_ROWS = 1024
 #: Matrices of that size that are held at a time, counted from the code.
 MATRICES = 6
 #: What is tried, in units of the mean of k(x, x); of equally good ones the first, smoothest counts.
@@ -44,8 +44,8 @@ def leave_one_out_alpha(
     """One λ for targets (N, T), whose errors count in units of their variances."""
     rows = np.arange(len(targets)) if weights is None else np.flatnonzero(weights)
     fitting = math.isqrt(get_config().memory_bytes // (8 * MATRICES))
-    if len(rows) > min(SAMPLE, fitting):
-        draw = np.random.default_rng(0).choice(rows, min(SAMPLE, fitting), replace=False)
+    if len(rows) > min(PENALTY_ROWS, fitting):
+        draw = np.random.default_rng(0).choice(rows, min(PENALTY_ROWS, fitting), replace=False)
         rows = np.sort(draw)
     K = _matrix(kernel, X, rows)
     w = np.ones(len(rows)) if weights is None else weights[rows]

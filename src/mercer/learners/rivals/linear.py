@@ -10,7 +10,7 @@ from mercer._machine.deadline import check_time
 
 #: Iterations between two looks at the clock: most fits need fewer, and are those of scikit-learn to
 #: the last bit. Each start forgets what L-BFGS has learned of the curvature.
-AT_A_TIME = 50
+STEPS_AT_A_TIME = 50
 
 
 class LinearClassifier(LogisticRegression):
@@ -25,9 +25,9 @@ class LinearClassifier(LogisticRegression):
         before = self.get_params()
         most, warm = before["max_iter"], before["warm_start"]
         try:
-            for done in range(0, most, AT_A_TIME):
+            for done in range(0, most, STEPS_AT_A_TIME):
                 check_time()
-                some = min(AT_A_TIME, most - done)
+                some = min(STEPS_AT_A_TIME, most - done)
                 self.set_params(max_iter=some, warm_start=warm or done > 0)
                 super().fit(X, y, sample_weight)
                 if self.n_iter_.max() < some:

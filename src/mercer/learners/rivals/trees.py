@@ -23,11 +23,11 @@ from mercer._progress import progress
 #: Values that are looked up at once: rows × trees × outputs.
 AT_ONCE = 2_000_000
 #: Trees (or iterations of boosting) that are grown between two looks at the clock.
-AT_A_TIME = 25
+TREES_AT_A_TIME = 25
 #: Rows for which trees are compared with the model that they were read from.
-FEW_ROWS = 100
+FEW_TREE_ROWS = 100
 #: Training values from which a forest is grown by several threads.
-WORTH_THREADS = 200_000
+THREADED_VALUES = 200_000
 
 
 @record
@@ -133,7 +133,7 @@ def read(model: Any, X: np.ndarray) -> tuple[Trees | None, Any]:
     """
     if hasattr(model, "estimators_"):
         return averaged(model)
-    rows = X[:FEW_ROWS]
+    rows = X[:FEW_TREE_ROWS]
     try:
         trees, start = boosted(model)
         same = np.allclose(start + trees.sums(rows), raw(model, rows), 1e-6, 1e-9)
@@ -211,8 +211,8 @@ class _TreeLearner(BaseEstimator):
         count = "max_iter" if self.method == "boosting" else "n_estimators"
         model = self._grower(X).set_params(warm_start=True)
         with progress(self.method, self.n_trees) as bar:
-            for done in range(0, self.n_trees, AT_A_TIME):
-                some = min(AT_A_TIME, self.n_trees - done)
+            for done in range(0, self.n_trees, TREES_AT_A_TIME):
+                some = min(TREES_AT_A_TIME, self.n_trees - done)
                 model.set_params(**{count: done + some}).fit(X, y, sample_weight=sample_weight)
                 bar.advance(some)
         return model
@@ -226,7 +226,7 @@ class _TreeLearner(BaseEstimator):
                 max_iter=self.n_trees, learning_rate=self.learning_rate, early_stopping=False,
                 random_state=self.random_state,
             )  # fmt: skip
-        threads = get_config().n_threads if X.size >= WORTH_THREADS else 1
+        threads = get_config().n_threads if X.size >= THREADED_VALUES else 1
         return getattr(ensemble, f"RandomForest{kind}")(
             self.n_trees, n_jobs=threads, random_state=self.random_state
         )

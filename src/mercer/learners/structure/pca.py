@@ -26,7 +26,7 @@ from mercer.tuning import SPECTRAL_RESIDUAL
 #: A negative eigenvalue that is not rounding, relative to the largest; as in scikit-learn.
 SIGNIFICANT = 1e-5
 #: The share of rounding in components from which on a warning says so, and rows that show it.
-HIDDEN, LOOKED_AT = 1e-3, 16
+HIDDEN, SHOWN_ROWS = 1e-3, 16
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelLearner):
@@ -186,7 +186,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelLearner
         seen = self.center and not self.kernel_.takes_matrix
         if not seen or _noise(found, np.dtype(self._dtype)) <= HIDDEN:
             return
-        some = np.linspace(0, len(found.means) - 1, LOOKED_AT).astype(int)
+        some = np.linspace(0, len(found.means) - 1, SHOWN_ROWS).astype(int)
         own = self._own[some]
         off = np.abs(host(self.expansion_(self.kernel_.points(X, some))) - own).max()
         if not off <= HIDDEN * np.abs(own).max():

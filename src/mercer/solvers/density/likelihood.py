@@ -14,7 +14,7 @@ import numpy as np
 
 from mercer._lazy import record
 from mercer._progress import progress
-from mercer.solvers.local.bandwidth import COARSE, MOST, line_search
+from mercer.solvers.local.bandwidth import COARSE, MOST_LEFT_OUT, line_search
 from mercer.solvers.local.means import gather_relative, own_terms
 from mercer.solvers.local.weights import Weights
 
@@ -54,7 +54,7 @@ def likeliest_bandwidth(
     (20 000 at most) choose from: those that may still be the best, by five standard errors.
     """
     shuffled = np.random.default_rng(0).permutation(len(v))
-    few, many = np.sort(shuffled[:COARSE]), np.sort(shuffled[:MOST])
+    few, many = np.sort(shuffled[:COARSE]), np.sort(shuffled[:MOST_LEFT_OUT])
     tried: list[tuple[float, float]] = []
     with progress("bandwidth", None if among is None else len(among)) as bar:
 

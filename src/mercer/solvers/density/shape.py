@@ -24,9 +24,9 @@ from mercer.formula.shape import is_stationary
 from mercer.kernels import Kernel
 
 #: Nodes of Gauss and Legendre, on each side of zero for a product over columns.
-NODES = 200
+RADIAL_NODES = 200
 #: Steps of the trapezoid rule in log r, and its ends. Beyond, k must be too small to count.
-STEP, ENDS = 1 / 64, (-60.0, 60.0)
+LOG_STEP, ENDS = 1 / 64, (-60.0, 60.0)
 #: The share of the largest term at which an integral counts as ended.
 ENDED = 1e-12
 
@@ -125,10 +125,10 @@ def _radial(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Nodes r and the logarithms of their shares in ∫ k(r) r^(D−1) dr."""
     if end is None:
-        t = np.arange(*ENDS, STEP)
-        r, weights = np.exp(t), STEP * np.exp(t)
+        t = np.arange(*ENDS, LOG_STEP)
+        r, weights = np.exp(t), LOG_STEP * np.exp(t)
     else:
-        nodes, weights = np.polynomial.legendre.leggauss(NODES)
+        nodes, weights = np.polynomial.legendre.leggauss(RADIAL_NODES)
         r, weights = 0.5 * end * (nodes + 1.0), 0.5 * end * weights
     values = profile(r)
     if values.min() < -1e-12 * np.abs(values).max():

@@ -27,12 +27,12 @@ from mercer.solvers.smooth.fit import minimize
 from mercer.solvers.smooth.losses import Binary
 
 #: How near to its minimum Newton's method takes the objective, relative; exact steps do the rest.
-NEAR = 1e-6
+NEAR_GAIN = 1e-6
 #: Exact steps end where f changes by less than this, relative to its size.
 FIXED = 1e-11
 MOST_STEPS = 50
 #: Examples up to which exact steps from 0 take less time (a tenth of it for 200).
-FEW = 1000
+FEW_TARGETS = 1000
 
 
 @record
@@ -59,10 +59,15 @@ def mode(K: np.ndarray, y: np.ndarray) -> Mode:
     >>> found.values.round(4), round(found.value, 4)
     (array([-0.4011,  0.4011]), -1.4013)
     """
-    found = _steps(K, y, np.zeros(len(y)), careful=True) if len(y) <= FEW else None
+    found = _steps(K, y, np.zeros(len(y)), careful=True) if len(y) <= FEW_TARGETS else None
     if found is None:
         near = minimize(
-            HostGram(Precomputed(), K), Binary(y), 1.0, solver="newton", intercept=False, tol=NEAR
+            HostGram(Precomputed(), K),
+            Binary(y),
+            1.0,
+            solver="newton",
+            intercept=False,
+            tol=NEAR_GAIN,
         )
         found = _steps(K, y, K @ near.coef[:, 0].astype(np.float64))
         assert found is not None

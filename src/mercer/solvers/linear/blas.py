@@ -62,19 +62,15 @@ def symmetric_times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
         (symv,) = get_blas_funcs(("symv",), (A,))
         # BLAS reads rows as columns: our upper triangle is its lower one.
         return np.stack([symv(1.0, A.T, b, lower=1) for b in B.T], axis=1)
-    square = min(
-        tuning.SQUARE_ROWS,
-        max(32, int((2 * tuning.UNPACKED_FLOPS / max(1, B.shape[1])) ** 0.5) // 32 * 32),
-    )
-    cuts = [slice(at, min(at + square, n)) for at in range(0, n, square)]
+    cuts = list(cut(0, n, tuning.SQUARE_ROWS))
     pairs = [(i, j) for i in range(len(cuts)) for j in range(i, len(cuts))]
     threads = min(len(pairs), _shares(A).threads)
     sums = np.zeros((threads, n, B.shape[1]))
     # A square is over in 30 microseconds: what Python does besides has to be little.
-    parts = [B[cut] for cut in cuts]
+    parts = [B[part] for part in cuts]
 
     def body(share: slice, _: slice, scratch: Scratch) -> None:
-        outs = [sums[share.start, cut] for cut in cuts]
+        outs = [sums[share.start, part] for part in cuts]
         for i, j in pairs[share.start :: threads]:
             block, above, below = A[cuts[i], cuts[j]], outs[i], outs[j]
             above += block @ parts[j]

@@ -44,7 +44,7 @@ class Rounded:
     def solve(self, B: np.ndarray) -> np.ndarray:
         """(UᵀU)⁻¹ B, panel by panel: LAPACK's own runs at a third of the speed of the memory."""
         X, U = np.ascontiguousarray(B, dtype=np.float32), self.U
-        parts = list(cut(0, len(U), tuning.REFINED_PANEL_ROWS))
+        parts = list(cut(0, len(U), tuning.MATRIX_PANEL_ROWS))
         for part in parts:
             X[part] = _triangular(U[part, part].T, X[part], lower=1)
             X[part.stop :] -= U[part, part.stop :].T @ X[part]
@@ -63,16 +63,16 @@ def factor(A: np.ndarray) -> Rounded | None:
     """A factor of A, which is left as it is; None where A is not positive definite."""
     n = len(A)
     U = np.zeros(A.shape, dtype=np.float32)  # pages that are never touched take no memory
-    squares = np.zeros(-(-n // tuning.REFINED_PANEL_ROWS))
+    squares = np.zeros(-(-n // tuning.MATRIX_PANEL_ROWS))
 
     def body(rows: slice, columns: slice, scratch: Scratch) -> None:
         panel = U[rows, rows.start :]
         panel[...] = A[rows, rows.start :]
-        squares[rows.start // tuning.REFINED_PANEL_ROWS] = np.einsum("ij,ij->", panel, panel)
+        squares[rows.start // tuning.MATRIX_PANEL_ROWS] = np.einsum("ij,ij->", panel, panel)
 
     with np.errstate(over="ignore"):
         sweep(
-            Tiling((n, n), (tuning.REFINED_PANEL_ROWS, n), get_config().n_threads), body, "rounding"
+            Tiling((n, n), (tuning.MATRIX_PANEL_ROWS, n), get_config().n_threads), body, "rounding"
         )
     with one_call(n**3 / 6):
         definite = factorize(U, lower=1)
@@ -106,6 +106,6 @@ def _solved(A: np.ndarray, rounded: Rounded, B: np.ndarray) -> np.ndarray | None
         # The largest eigenvalue is at least a √N-th of that norm.
         if (rest <= rounding / math.sqrt(len(A)) + unit * size).all():
             return X
-        if (rest >= tuning.REFINED_STALLED * before).all():
+        if (rest >= before).all():
             break
     return X if (rest <= rounding).all() else None

@@ -2,8 +2,8 @@
 
 Leave-one-out is exact: each example is predicted from the others, by the very sums that predict
 does, and the mean squared error is minimized over log h: a coarse grid finds the valley (losses of
-smoothers have several), a parabola search its bottom. Beyond `MOST` examples, that many of them are
-left out in turn, each predicted from all the others.
+smoothers have several), a parabola search its bottom. Beyond `MOST_LEFT_OUT` examples, that many
+of them are left out in turn, each predicted from all the others.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from mercer.kernels import Kernel
 
 #: Examples left out for the grid, and at most for the rest of the search: choices. The error of a
 #: mean over 1,500 squares is about 4 %, enough to find the valley.
-COARSE, MOST = 1_500, 20_000
+COARSE, MOST_LEFT_OUT = 1_500, 20_000
 #: The grid to start with: powers of two below and above the rule of thumb.
 BELOW, ABOVE = 6, 5
 #: Powers of two beyond the grid at which the search is called off.
-FARTHEST = 16
+FARTHEST_POWERS = 16
 
 #: Prediction of the examples `rows` from all the others, at bandwidth h.
 LeftOut = Callable[[Any, np.ndarray], np.ndarray]
@@ -184,7 +184,7 @@ def leave_one_out_bandwidth(
             found = several(grid, few)
             return [judged(h, few, answers) for h, answers in zip(grid, found, strict=True)]
 
-        few, many = np.sort(shuffled[:COARSE]), np.sort(shuffled[:MOST])
+        few, many = np.sort(shuffled[:COARSE]), np.sort(shuffled[:MOST_LEFT_OUT])
         middle = float(np.exp(np.mean(np.log(start))))
         shape = np.asarray(start) / middle
         try:
@@ -228,7 +228,7 @@ def line_search(
     if np.isfinite(values).all() and np.ptp(values) <= 1e-12 * np.abs(values).max():
         # k does not see the scale of x (a cosine, categories): any h will do, so none.
         return (np.ones_like(shape) if np.ndim(shape) else 1.0), float(fine(at(math.log(middle))))
-    while len(grid) < BELOW + ABOVE + FARTHEST:
+    while len(grid) < BELOW + ABOVE + FARTHEST_POWERS:
         best = _best(grid)
         if min(grid) < best < max(grid):
             break
@@ -251,7 +251,7 @@ def line_search(
     u, loss = float(result.x), float(result.fun)
     if loss < highest:
         return at(u), loss
-    while not math.isfinite(loss := fine(at(u))) and u < bottom + FARTHEST * step:
+    while not math.isfinite(loss := fine(at(u))) and u < bottom + FARTHEST_POWERS * step:
         u += step
     return at(u), float(loss)
 

@@ -32,15 +32,15 @@ from mercer.solvers.local.means import (
 from mercer.solvers.local.polynomial import LESS, Basis
 from mercer.solvers.local.weights import Weights
 
-#: Eigenvalues of the normal matrix, relative to the largest: below NONE (about 50 units of float64
-#: rounding) they are zero, above SURE the normal equations keep half of all digits, and between
-#: the two the query is solved by singular values.
-NONE, SURE = 1e-14, 1e-7
+#: Eigenvalues of the normal matrix, relative to the largest: below the first (about 50 units of
+#: float64 rounding) they are zero, above SURE the normal equations keep half of all digits, and
+#: between the two the query is solved by singular values.
+NULL_EIGENVALUE, SURE = 1e-14, 1e-7
 #: A standard deviation of the weighted rows (divided by h) below this counts as zero: then nearly
 #: all weight lies on one point. Its square is still far above the smallest number of float64.
 TINY = 1e-100
 #: Queries whose weights are kept at once where singular values are needed: rows of N numbers.
-BLOCK = 64
+DESIGN_QUERIES = 64
 
 
 @record
@@ -192,7 +192,7 @@ class WeightedLeastSquares:
     ) -> None:
         """Least squares from the weighted design itself, query by query."""
         part, basis = weights.careful(rows) or weights.at(rows), self.basis.at(rows)
-        for some in cut(0, len(rows), BLOCK):
+        for some in cut(0, len(rows), DESIGN_QUERIES):
             block = part.at(np.arange(some.start, some.stop))
             w = np.zeros(block.shape)  # tiles out of reach are not visited
 
@@ -221,7 +221,7 @@ class WeightedLeastSquares:
             scale = np.sqrt(w @ phi[:, 1:] ** 2)
             scale = np.where(scale > TINY, scale, 1.0)
             design = root * (phi[:, 1:] - mean) / scale
-            slopes = np.linalg.lstsq(design, root * (t - center), rcond=np.sqrt(NONE))[0]
+            slopes = np.linalg.lstsq(design, root * (t - center), rcond=np.sqrt(NULL_EIGENVALUE))[0]
             slopes /= scale[:, None]
             beta = np.vstack([center - mean @ slopes, slopes])
         return beta, w @ (t - phi @ beta) ** 2
@@ -231,7 +231,7 @@ def _pseudo_inverse(matrix: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, 
     """Of each symmetric matrix, rows and columns divided by `scale` first; which are in doubt."""
     values, vectors = np.linalg.eigh(matrix / (scale[:, :, None] * scale[:, None, :]))
     share = values / np.maximum(1.0, values[:, -1:])
-    kept = share > NONE
+    kept = share > NULL_EIGENVALUE
     root = np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)[:, None, :]
     half = vectors * root / scale[:, :, None]
     return half @ half.transpose(0, 2, 1), (kept & (share < SURE)).any(axis=1)

@@ -23,14 +23,14 @@ from mercer.formula.simplify import LOG2E
 
 #: Chebyshev points per stretch, and the length of a stretch in units of σ. For a Gaussian anywhere
 #: the error is 4e-12 of the largest value with 16 points and rounding with 20; moments need more.
-POINTS, LENGTH = 24, 2.0
+CHEBYSHEV_POINTS, INTERVAL = 24, 2.0
 #: Sums below this share of the largest on their stretch, which rounds them, are made again: those
 #: above keep at least 12 digits.
 DOUBTFUL = 1e-2
 #: The last terms of a series, relative to its value: below this, what was cut off does not show.
 TRUNCATION = 1e-12
 #: Queries per Chebyshev point from which on interpolation saves work.
-WORTH = 2.0
+QUERIES_PER_POINT = 2.0
 
 
 @record
@@ -65,14 +65,14 @@ class Stretches:
     @classmethod
     def over(cls, x: np.ndarray, sigma: float) -> Stretches | None:
         """For queries x, or None where there are too few of them to save anything."""
-        length = LENGTH * sigma
+        length = INTERVAL * sigma
         start = float(x.min())
         spread = (float(x.max()) - start) / length
         if spread > 1e9:  # a stretch number would not be exact
             return None
         number = np.floor((x - start) / length).astype(np.int64)
         used, stretch = np.unique(number, return_inverse=True)
-        if len(x) < WORTH * POINTS * len(used):
+        if len(x) < QUERIES_PER_POINT * CHEBYSHEV_POINTS * len(used):
             return None
         center = start + (used + 0.5) * length
         nodes = center[:, None] + 0.5 * length * _chebyshev()[None, :]
@@ -85,7 +85,7 @@ class Stretches:
         """
         from mercer.solvers.local.loops import clenshaw
 
-        at = values.reshape(-1, POINTS, values.shape[1])
+        at = values.reshape(-1, CHEBYSHEV_POINTS, values.shape[1])
         series = np.einsum("kp,spv->svk", _coefficients(), at)
         result = np.empty((len(self.position), values.shape[1]))
         clenshaw(np.ascontiguousarray(series), self.stretch, self.position, result)
@@ -97,13 +97,13 @@ class Stretches:
 
 
 def _chebyshev() -> np.ndarray:
-    return np.cos((np.arange(POINTS) + 0.5) * np.pi / POINTS)
+    return np.cos((np.arange(CHEBYSHEV_POINTS) + 0.5) * np.pi / CHEBYSHEV_POINTS)
 
 
 def _coefficients() -> np.ndarray:
     """From values at the Chebyshev points to coefficients: a discrete cosine transform."""
-    k = np.arange(POINTS)[:, None]
-    transform = np.cos(k * (np.arange(POINTS)[None, :] + 0.5) * np.pi / POINTS)
-    transform *= 2.0 / POINTS
+    k = np.arange(CHEBYSHEV_POINTS)[:, None]
+    transform = np.cos(k * (np.arange(CHEBYSHEV_POINTS)[None, :] + 0.5) * np.pi / CHEBYSHEV_POINTS)
+    transform *= 2.0 / CHEBYSHEV_POINTS
     transform[0] *= 0.5
     return transform

@@ -33,18 +33,18 @@ from mercer.gram.rows import matrix
 
 #: Rows of a panel of queries, and training examples that share a box (a chunk of the compiled
 #: loops). Smaller ones fit the data more closely, larger ones run faster.
-PANEL, BOX = 128, CHUNK
+NEAR_PANEL, BOX = 128, CHUNK
 #: Columns beyond which boxes overlap whatever the data, and nothing is saved.
-MOST_COLUMNS = 6
+BOX_COLUMNS = 6
 #: Pairs below which everything is computed. Measured with a Gaussian that reaches 5 % of a square:
 #: with 1,000 points the order costs more than it saves, with 4,000 it begins to pay.
 FEWEST_PAIRS = 1_000_000
 #: Pairs below which one thread computes them: starting another takes longer.
 THREAD_PAIRS = 4_000_000
 #: Columns of a tile at most, and the share of the memory limit that all tiles may take.
-LONGEST, SHARE = 1 << 15, 0.2
+LONGEST, NEAR_SHARE = 1 << 15, 0.2
 #: The tail of a kernel without end that is skipped, relative to its peak.
-NOTHING = 1e-36
+SKIPPED_TAIL = 1e-36
 
 
 @record
@@ -74,21 +74,21 @@ def near_tiles(formula: Formula, X: Any, Z: Any) -> Near | None:
         return None
     if X.ndim != 2 or len(X) * len(Z) < FEWEST_PAIRS:
         return None
-    extent = reach(formula) or reach(formula, NOTHING)
+    extent = reach(formula) or reach(formula, SKIPPED_TAIL)
     if extent is None:
         return None
     x, z = matrix(X, extent.rows, "X"), matrix(Z, extent.rows, "Z")
-    if is_sparse(x) or x.shape[1] > MOST_COLUMNS or not _worth(x, z, extent):
+    if is_sparse(x) or x.shape[1] > BOX_COLUMNS or not _worth(x, z, extent):
         return None
     rows = order(x)
     columns = rows if X is Z else order(z)
     settings = get_config()
-    room = SHARE * settings.memory_bytes / (settings.n_threads * PANEL * x.itemsize)
+    room = NEAR_SHARE * settings.memory_bytes / (settings.n_threads * NEAR_PANEL * x.itemsize)
     longest = BOX * max(1, min(LONGEST, int(room)) // BOX)
-    runs = _runs(_boxes(x[rows], PANEL), _boxes(z[columns], BOX), len(z), extent, longest)
-    pairs = PANEL * sum(run.stop - run.start for panel in runs for run in panel)
+    runs = _runs(_boxes(x[rows], NEAR_PANEL), _boxes(z[columns], BOX), len(z), extent, longest)
+    pairs = NEAR_PANEL * sum(run.stop - run.start for panel in runs for run in panel)
     threads = settings.n_threads if pairs >= THREAD_PAIRS else 1
-    tiling = Runs((len(x), len(z)), (PANEL, longest), threads, runs=runs)
+    tiling = Runs((len(x), len(z)), (NEAR_PANEL, longest), threads, runs=runs)
     return Near(rows, columns, tiling, extent.floor * len(z))
 
 

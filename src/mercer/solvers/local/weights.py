@@ -33,7 +33,7 @@ from mercer.solvers.local.near_tiles import Near, near_tiles
 Body = Callable[[slice, slice, Any], None]
 #: Sums of weights above this keep all their digits, by precision: that many powers of ten above
 #: the smallest normal number (1e-38, 1e-308), terms may be lost without being seen.
-SMALLEST = {"float32": 1e-26, "float64": 1e-280}
+SAFE_SUM = {"float32": 1e-26, "float64": 1e-280}
 #: Tiles of log₂ w: rows × columns, 8 MB a thread, so that they stay in cache.
 LOG_TILE = (64, 1 << 14)
 #: Pairs below which log₂ w is computed on one thread: starting another takes longer.
@@ -82,7 +82,7 @@ class Weights:
     def smallest(self) -> float:
         """Row sums above this carry all their digits; below, weights may have underflowed."""
         kinds = [str(getattr(side, "dtype", "")).rpartition(".")[2] for side in (self.X, self.Z)]
-        return SMALLEST["float32" if kinds == ["float32", "float32"] else "float64"]
+        return SAFE_SUM["float32" if kinds == ["float32", "float32"] else "float64"]
 
     def at(self, rows: np.ndarray) -> Weights:
         """The same for some of the queries."""

@@ -26,7 +26,7 @@ from mercer._tiles import Scratch, Tiling, sweep
 DOUBLE = float(np.finfo(np.float64).eps)
 SINGLE, TINY = np.finfo(np.float32).eps, np.finfo(np.float32).tiny
 #: Squared norms up to which sums of products of whole numbers are exact in float32.
-EXACT = float(1 << 22)
+EXACT_SINGLE = float(1 << 22)
 
 
 @record
@@ -88,7 +88,7 @@ class _Block:
         self.scores, self.least = np.empty(shape, np.float32), np.full(ROWS, -np.inf, np.float32)
         self.gaps = np.empty(len(e.panels), np.float32)
         whole = pack_queries(x, rows, e.center, e.scale, self.packed, self.norms)
-        self.exact = e.whole and whole and max(e.largest, self.norms.max()) <= EXACT
+        self.exact = e.whole and whole and max(e.largest, self.norms.max()) <= EXACT_SINGLE
         self.near = len(e.boxes[0]) > 0
 
     def search(self, distance: np.ndarray, index: np.ndarray) -> None:

@@ -143,7 +143,7 @@ def _measured(x: Any, z: Any, index: np.ndarray, k: int) -> Neighbors:
 
         exact = np.empty(index.shape)
         distances_of_pairs(_canonical(x), _canonical(z), index, exact)
-    elif index.size * x.shape[1] <= tuning.NUMPY_DIFFERENCES:
+    elif index.size * x.shape[1] <= tuning.NUMPY_PAIRS:
         gaps = x[:, None].astype(np.float64) - z[index]
         exact = np.einsum("ijd,ijd->ij", gaps, gaps)
     else:

@@ -23,7 +23,7 @@ from mercer.gram.host import HostGram
 from mercer.solvers.online.rounding_bounds import Sizes, norms
 from mercer.solvers.online.rule import RULE, Rule, next_update
 from mercer.solvers.online.run import Journal, Tally
-from mercer.tuning import BUDGET_ROWS, COMPILED_SCORES, INDEPENDENT_SHARE
+from mercer.tuning import COMPILED_SCORES, INDEPENDENT_SHARE, LEAF_ROWS
 
 POLICIES = ("oldest", "random", "project", "merge")
 
@@ -126,7 +126,7 @@ class BudgetPerceptron:
         bias_late: np.ndarray | None = None,
         tally: Tally | None = None,
         weights: np.ndarray | None = None,
-        block: int = BUDGET_ROWS,
+        block: int = LEAF_ROWS,
     ) -> None:
         self.gram, self.rule, self.store, self.weights = gram, rule, store, weights
         self.kernel: Any = gram.kernel

@@ -187,7 +187,7 @@ class DualPerceptron:
         pairs = sum((rows.stop - rows.start) * len(weights) for rows, _, weights in due)
         share = -(-len(block) // (2 * self._threads))
         threaded = threads_for(pairs * self._flops) > 1
-        size = min(PRODUCT_ROWS, max(tuning.THREAD_ROWS, share)) if threaded else len(block)
+        size = min(PRODUCT_ROWS, max(tuning.LEAF_ROWS, share)) if threaded else len(block)
         parts = cut(0, len(block) if due else 0, size)
         tasks = [partial(self._apply, scores, due, part) for part in parts]
         if len(tasks) == 1:

@@ -23,7 +23,7 @@ from mercer._lazy import record
 #: A score this small, relative to the sum of the absolute values of its terms, is a tie.
 TIE = 8.0 * float(np.finfo(np.float64).eps)
 #: What a row of scores calls for; OPEN: exact sizes are needed to tell.
-NONE, UPDATE, OPEN = 0, 1, 2
+NONE, UPDATE, OPEN = range(3)
 
 
 @record

@@ -6,7 +6,7 @@
     └── W += the worst violators                         their rows of K by one matrix product
 
 Rows that never look like support vectors are never computed. A row of W whose variables rest at
-their bounds leaves it again when W grows large: this is what shrinking comes to here.
+their bounds leaves it again: this is what shrinking comes to here.
 """
 
 from __future__ import annotations
@@ -23,36 +23,25 @@ from mercer.solvers.quadratic.free_newton import newton
 from mercer.solvers.quadratic.problem import Quadratic, Solution, Task
 from mercer.solvers.quadratic.row_sources import Source
 from mercer.solvers.quadratic.smo_on_demand import Worker
+from mercer.tuning import (
+    SVM_BURST,
+    SVM_NEWTON_OPERATIONS,
+    SVM_STEPS,
+    SVM_WORKING_BATCH,
+    SVM_WORKING_GAP,
+    SVM_WORKING_GROWTH,
+)
 
-#: Rows added to W in a round: the largest of this number, of the share GROWTH of W, and of the
-#: share SHARE of all rows that violate the conditions.
-BATCH, GROWTH, SHARE = 128, 0.25, 0.05
-#: Problems of up to this many rows are one working set.
-SMALL = 500
-#: W is cleared of rows at rest when it is larger than this.
-LARGE = 1500
-#: How far a round closes the gap of W, relative to the gap over all rows.
-INNER = 0.05
-#: Steps of SMO between two looks at Ctrl-C and the limit on steps.
-BURST = 5_000
-#: A round takes at most this many steps for each row of W; then those at rest leave it.
-STEPS_PER_ROW = 4
-#: Newton steps on free variables may take as many operations as those of SMO, which are counted as
-#: so many per row of W.
-NEWTON = 8
-#: At rest is what is pushed against its bound by this share of the gap.
-REST = 0.1
-#: Steps without a gap half as large after which one at the rounding of f, counted as so many
-#: roundings of Σ|a| max k, goes no further.
-STALLED, ROUNDINGS = 100_000, 4.0
+#: Roundings of Σ|a| max k up to which a gap counts as rounding of f, once it no longer falls.
+GAP_ROUNDINGS = 4.0
 #: Steps, or steps per row, after which a problem without a limit ends: LIBSVM's problems of any use
 #: took a tenth of them, and ill-conditioned ones, a cubic kernel of data in hundreds, never end.
-MOST, MOST_PER_ROW = 2_000_000, 100
+MOST_STEPS, MOST_STEPS_PER_ROW = 2_000_000, 100
 
 
 @dataclass(frozen=True)
 class Options:
-    """`tol` is LIBSVM's; `max_iter` counts SMO steps (−1: `MOST`); `memory` is in bytes.
+    """`tol` is LIBSVM's; `max_iter` counts SMO steps (−1: `MOST_STEPS`); `memory` is in bytes.
 
     `report` is given the gap of each round.
     """
@@ -139,14 +128,11 @@ class _Decomposition:
         self.inside = np.zeros(n, dtype=bool)
         self.n_iter = 0
         self.best = np.inf, 0  # the least gap, by halves, and the steps until then
-        self.slow = False
         net = self.a.sum(axis=0)
         support = np.flatnonzero(net)
         free = ((self.a > problem.lower) & (self.a < problem.upper)).any(axis=0)
-        first = np.arange(n) if n <= SMALL else support
-        first = first if len(first) <= LARGE else np.flatnonzero(free)
         if not options.stopped():
-            self._enter(first[: self.most])
+            self._enter(np.flatnonzero(free)[: self.most])
         self.image = np.zeros(n)
         if len(support):
             self.image += self.kernel.combine(net[support], support)
@@ -160,10 +146,10 @@ class _Decomposition:
             if done or options.stopped() or self._spent() or self._stands_still(gap):
                 break
             new = self._violators()
-            self._make_room(len(new), gap)
+            self._make_room(len(new))
             new = new[: self.most - len(self.block)]
             self._enter(new)
-            steps = self._improve(max(0.5 * options.tol, INNER * gap))
+            steps = self._improve(max(0.5 * options.tol, SVM_WORKING_GAP * gap))
             if not steps and not len(new):
                 break  # neither a row nor a step: the gap is at the rounding of K
         net = self.a.sum(axis=0)
@@ -173,16 +159,18 @@ class _Decomposition:
 
     def _spent(self) -> bool:
         most = self.options.max_iter
-        return self.n_iter >= (most if most >= 0 else max(MOST, MOST_PER_ROW * self.problem.n))
+        return self.n_iter >= (
+            most if most >= 0 else max(MOST_STEPS, MOST_STEPS_PER_ROW * self.problem.n)
+        )
 
     def _stands_still(self, gap: float) -> bool:
         """Whether the gap is at the rounding of f, and has not become smaller for long."""
         if gap < 0.5 * self.best[0]:
             self.best = gap, self.n_iter
-        if self.n_iter - self.best[1] < STALLED:
+        if self.n_iter - self.best[1] < SVM_STEPS:
             return False
         unit = float(np.finfo(self.kernel.dtype).eps) * float(np.abs(self.kernel.diagonal).max())
-        return gap <= ROUNDINGS * unit * float(np.abs(self.a.sum(axis=0)).sum())
+        return gap <= GAP_ROUNDINGS * unit * float(np.abs(self.a.sum(axis=0)).sum())
 
     def _measure(self) -> float:
         """The gap over all variables; on the way the threshold of every group."""
@@ -195,7 +183,7 @@ class _Decomposition:
         for worst in self.now.violations():
             worst[self.inside] = -np.inf
             rows = np.flatnonzero(worst > 0.5 * self.options.tol)
-            count = int(max(BATCH / 2, GROWTH / 2 * len(self.block), SHARE * len(rows)))
+            count = int(max(SVM_WORKING_BATCH, SVM_WORKING_GROWTH * len(self.block)) / 2)
             if len(rows) > count:
                 rows = rows[np.argpartition(-worst[rows], count)[:count]]
             found.append(rows[np.argsort(-worst[rows])])
@@ -206,14 +194,11 @@ class _Decomposition:
         # A row can stand on several lists.
         return mixed[np.sort(np.unique(mixed, return_index=True)[1])]
 
-    def _make_room(self, needed: int, gap: float) -> None:
-        """Rows at rest, pushed against a bound, leave a large or slow W; the oldest a full one."""
-        if not self.slow and len(self.block) <= LARGE and len(self.block) + needed <= self.most:
-            return
-        rows, near = self.block.rows, REST * gap
-        now = self.now
+    def _make_room(self, needed: int) -> None:
+        """Drop rows of W that are pushed against a bound, and the oldest ones of a full W."""
+        rows, now = self.block.rows, self.now
         up, low, excess = now.up[:, rows], now.low[:, rows], now.excess[:, rows]
-        busy = (up & (excess > -near)) | (low & (excess < near)) | (up & low)
+        busy = (up & (excess > 0.0)) | (low & (excess < 0.0)) | (up & low)
         stay: np.ndarray = np.logical_or.reduce(busy, axis=0)
         surplus = int(stay.sum()) + needed - self.most
         if surplus > 0:
@@ -233,33 +218,29 @@ class _Decomposition:
 
     def _improve(self, tol: float) -> int:
         """Close the gap of W by SMO on K[W, W], then update F; returns the number of steps."""
-        rows, options, total = self.block.rows, self.options, 0
+        rows, options = self.block.rows, self.options
+        if options.stopped() or self._spent():
+            return 0
         problem = self.problem.take(rows).starting(self.a[:, rows])
         flat = Problems([Task(np.arange(len(rows)), problem)], tol, -1)
         flat.variables[:, IMAGE] = self.image[rows]
         before = flat.variables[:, A].copy()
-        worker, limit = self.block.worker(flat.n_groups), max(BURST, STEPS_PER_ROW * len(rows))
+        left = SVM_BURST if options.max_iter < 0 else options.max_iter - self.n_iter
         one, never = np.zeros(1, np.int64), np.zeros(1, np.int64)
-        self.slow = False
-        while not self.slow and not options.stopped() and not self._spent():
-            left = BURST if options.max_iter < 0 else options.max_iter - self.n_iter
-            arrays = (one, flat.starts, flat.variables, flat.rows, flat.groups, flat.found)
-            worker.run(*arrays, tol, np.array([min(BURST, left)]), SAME, never)
-            steps = int(flat.found[0, STEPS])
-            total += steps
-            self.n_iter += steps
-            if steps < BURST:
-                break
-            self.slow = total >= limit
-        if self.slow:
-            newton(self.block.K, flat, NEWTON * total * len(rows))
+        arrays = (one, flat.starts, flat.variables, flat.rows, flat.groups, flat.found)
+        limits = np.array([min(SVM_BURST, left)])
+        self.block.worker(flat.n_groups).run(*arrays, tol, limits, SAME, never)
+        steps = int(flat.found[0, STEPS])
+        self.n_iter += steps
+        if steps >= SVM_BURST:
+            newton(self.block.K, flat, SVM_NEWTON_OPERATIONS * steps * len(rows))
         after = flat.variables[:, A]
         self.a[:, rows] = split(after, len(self.a))
         change = after - before
         moved = np.flatnonzero(change)
         if len(moved):
             self.image += self.kernel.combine(change[moved], rows[moved])
-        return total
+        return steps
 
 
 @dataclass(frozen=True)

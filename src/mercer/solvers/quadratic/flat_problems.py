@@ -23,7 +23,7 @@ TAU = 1e-12
 FRESH, SAME, FEWER = range(3)
 #: The rounding of f, as a share of the tolerance, up to which float32 is enough. It is estimated as
 #: ε ‖a‖ max k, which was at least 1.5 times the largest error of Gaussians and polynomials.
-ROUNDING = 0.5
+SINGLE_SHARE = 0.5
 
 
 def masks(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -95,7 +95,7 @@ class Problems:
         a = self.variables[:, A]
         length = np.sqrt(np.add.reduceat(a * a, self.starts[:-1]))
         error = rounding * float(np.abs(diagonal).max()) * length
-        return np.flatnonzero(error > ROUNDING * self.tol)
+        return np.flatnonzero(error > SINGLE_SHARE * self.tol)
 
     def unfinished(self) -> np.ndarray:
         """Problems that took all the steps they may take here, and may take more elsewhere."""

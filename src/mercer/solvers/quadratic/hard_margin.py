@@ -21,7 +21,7 @@ from mercer.solvers.quadratic.decomposition import Options, solve
 from mercer.solvers.quadratic.problem import Quadratic, Solution, start_from
 
 #: The first C of a hard tube, relative to the largest deviation over k(x, x), and its growth.
-FIRST, GROWTH = 10.0, 10.0
+FIRST_C, C_GROWTH = 10.0, 10.0
 #: Nearest points closer than this, relative to the largest ‖φ(x)‖², have met.
 TOUCHING = 1e-12
 
@@ -81,7 +81,7 @@ class NoTubeError(ValueError):
 def hard_tube(kernel: RowsOfK, problem: Quadratic, options: Options) -> Solution:
     """`epsilon_svr` without bounds, from soft ones whose C grows until nothing reaches it."""
     scale = max(float(np.abs(kernel.diagonal).max()), 1e-300)
-    C = FIRST * max(float(np.ptp(problem.linear)), options.tol) / scale
+    C = FIRST_C * max(float(np.ptp(problem.linear)), options.tol) / scale
     soft, found, steps = problem, None, 0
     while True:
         bounded = replace(
@@ -103,4 +103,4 @@ def hard_tube(kernel: RowsOfK, problem: Quadratic, options: Options) -> Solution
             rows = np.flatnonzero(net)
             rows = rows[np.argsort(-np.abs(net[rows]), kind="stable")]
             raise NoTubeError(kernel.examples[rows], net[rows] / size)
-        C *= GROWTH
+        C *= C_GROWTH

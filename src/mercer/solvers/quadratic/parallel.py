@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from mercer.gram.host import HostGram
 
 #: Rows of the smallest working set that makes sense, and the fewest rows of K to be kept.
-LEAST = 256
+LEAST_SET_ROWS = 256
 _METHODS: dict[str, Callable[..., Solution]] = {
     "solve": solve,
     "resume": solve,
@@ -156,7 +156,7 @@ def _share(gram: Gram, most: int, threads: int) -> tuple[int, int]:
     # Beyond the rows: the columns of the problem side by side, its vectors, a tile, rows at hand.
     fixed = most * (0 if everything else wide) + 400 * most + 2 * HEIGHT * WIDTH * item
     fixed += HEIGHT * wide
-    least = LEAST * (most + LEAST) * item
+    least = LEAST_SET_ROWS * (most + LEAST_SET_ROWS) * item
     for count in range(threads, 0, -1):
         memory = int(0.9 * limit / count - fixed)
         if memory >= least:

@@ -27,12 +27,7 @@ from mercer.solvers.quadratic.flat_problems import (
     A,
     Problems,
 )
-from mercer.tuning import (
-    SVM_SHRINK_PAYS,
-    SVM_SHRINK_PERIOD,
-    SVM_SHRINK_SHARE,
-    SVM_STEP_COLUMNS,
-)
+from mercer.tuning import SVM_SHRINK_PERIOD
 
 if TYPE_CHECKING:
     from mercer.solvers.quadratic.smo_on_demand import Stop, Worker
@@ -84,12 +79,10 @@ class Shrinking:
     def _leave(self, steps: int) -> None:
         """Keep the rows that may still form a pair that violates the conditions.
 
-        Provided that steps took much longer so far than rows of K, which are computed again when
-        all rows return, and that copying the others takes less than it saves in as many steps.
+        Provided that copying the others takes less than it saves in as many steps.
         """
         worker, m = self.worker, len(self.active)
-        rows_of_k = self.computed * (1 + worker.right.shape[1] / SVM_STEP_COLUMNS)
-        if steps < max(len(self.rows), SVM_SHRINK_PAYS * rows_of_k):
+        if steps < len(self.rows):
             return
         # The masks and F of the last call are still in the arrays of the worker.
         g, every, F = self.groups[self.active], np.arange(m), worker.F[:m]
@@ -101,7 +94,7 @@ class Shrinking:
             bottom[here] = shrinks.min(where=here, initial=np.inf)
         stay = np.flatnonzero((grows >= bottom) | (shrinks <= top))
         used, gone = int(worker.cursor[worker.loop.USED]), m - len(stay)
-        if gone < SVM_SHRINK_SHARE * m or gone * steps < used * len(stay):
+        if gone * steps < used * len(stay):
             return
         if m == len(self.rows):
             self.before = self.variables.copy()

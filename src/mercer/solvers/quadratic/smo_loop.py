@@ -63,9 +63,9 @@ LANES = lanes_of(8)
 load, everywhere, transpose = load_of(LANES), everywhere_of(LANES), transpose_of(LANES, BLOCK)
 #: Steps of plain SMO before the first conjugate direction: one per row, within these. Until then
 #: bounds are in the way of most steps.
-FEWEST, MOST = 128, 512
+FEWEST_PLAIN, MOST_PLAIN = 128, 512
 #: Variables of a conjugate direction at most: each is compared with its bounds in every step.
-WIDEST = 24
+WIDEST_DIRECTION = 24
 #: A direction is given up for a new one where conjugacy leaves less of its curvature.
 CURVED = 1e-3
 #: Rows of `index`: the slot of the table that holds a row of K (−1: none), the row in a slot,
@@ -76,7 +76,7 @@ SLOT, OWNER, RECENT, MOVING = range(4)
 USED, NEXT, MADE, WIDTH, TAKEN, CAPACITY, PLAIN, PITCH = range(8)
 #: Entries of `source` behind the arguments of the row function: the numbers of a row of x, and how
 #: many rows are computed together.
-LENGTH, EACH = 7, 8
+ROW_LENGTH, EACH = range(7, 9)
 
 
 # --- passes over all rows ------------------------------------------------------------------------
@@ -240,7 +240,7 @@ def _make(  # type: ignore[no-untyped-def]
             index[SLOT, index[OWNER, slot]] = -1
         index[OWNER, slot] = own
         index[SLOT, own] = slot
-        wanted[TOGETHER + 1 + r] = rows[own] * source[LENGTH]
+        wanted[TOGETHER + 1 + r] = rows[own] * source[ROW_LENGTH]
         wanted[2 * TOGETHER + 1 + r] = slot * stride
         for u in range(n if len(K) else 0):
             table[slot * stride + u] = K[rows[own], rows[u]]
@@ -297,7 +297,7 @@ def _descend(flat, p, index, cursor, i, j, slope, curve, across, bent):  # type:
     explained of the curvature is left out of the new one.
     """
     gamma, left = 0.0, curve
-    if bent > 0.0 and cursor[TAKEN] >= cursor[PLAIN] and cursor[WIDTH] < WIDEST:
+    if bent > 0.0 and cursor[TAKEN] >= cursor[PLAIN] and cursor[WIDTH] < WIDEST_DIRECTION:
         left = curve - across * across / bent
         gamma = -across / bent if left > CURVED * curve else 0.0
     while True:
@@ -345,7 +345,7 @@ def _start(  # type: ignore[no-untyped-def]
             _mark(flat, t, group[t], up, low)
     if keep != SAME:
         cursor[PITCH] = stride
-        cursor[PLAIN] = FEWEST if n < FEWEST else n if n < MOST else MOST
+        cursor[PLAIN] = FEWEST_PLAIN if n < FEWEST_PLAIN else n if n < MOST_PLAIN else MOST_PLAIN
         lay_out(right, rows, Z, stride)
     return stride
 
@@ -438,7 +438,10 @@ def add_rows(  # type: ignore[no-untyped-def]
         wanted[TOGETHER] = count = min(each, len(moved) - begin)
         for r in range(count):
             c = moved[begin + r]
-            wanted[TOGETHER + 1 + r], wanted[2 * TOGETHER + 1 + r] = c * source[LENGTH], r * stride
+            wanted[TOGETHER + 1 + r], wanted[2 * TOGETHER + 1 + r] = (
+                c * source[ROW_LENGTH],
+                r * stride,
+            )
             for t in range(n if len(K) else 0):
                 table[r * stride + t] = K[c, rows[t]]
         if not len(K):

@@ -55,7 +55,7 @@ class Worker:
         self.F, self.Q, self.p = np.empty((3, padded))
         self.up, self.low = np.empty((2, groups, padded))
         self.diagonal = np.empty(padded, dtype)
-        self.index = np.zeros((4, max(padded, smo_loop.WIDEST + 2)), dtype=np.int64)
+        self.index = np.zeros((4, max(padded, smo_loop.WIDEST_DIRECTION + 2)), dtype=np.int64)
         self.cursor, self.ends = np.zeros(8, dtype=np.int64), np.zeros(groups + 1)
         none = np.empty((0, 0), dtype)
         self.K = none if source.K is None else source.K

@@ -130,7 +130,7 @@ def pairs_by_blocks(
     """
     n = gram.shape[0]
     most = min(n // 2, int(tuning.BASIS_MEMORY_SHARE * gram.limit_bytes / (8 * n)))
-    for width in (tuning.NARROW_BLOCK,) * kept + (k + tuning.SPARE_VECTORS,):
+    for width in (tuning.SPECTRAL_BLOCK,) * kept + (k + tuning.SPECTRAL_BLOCK,):
         start = panels.asarray(np.random.default_rng(0).normal(size=(n, width)))
         found = krylov.largest_eigenpairs(
             multiply, start, k, tuning.SPECTRAL_RESIDUAL[gram.dtype.name], most=most

@@ -19,7 +19,7 @@ from mercer._arrays import host, namespace
 from mercer._lazy import record
 from mercer._machine.threads import single_threaded_blas
 from mercer._progress import progress
-from mercer.tuning import BASIS_MULTIPLE, EQUAL_EIGENVALUES, SPARE_VECTORS
+from mercer.tuning import BASIS_MULTIPLE, EQUAL_EIGENVALUES, SPECTRAL_BLOCK
 
 
 @record
@@ -35,7 +35,7 @@ class Eigenpairs:
 
 def fewest(count: int) -> int:
     """The smallest basis that makes sense: vectors kept at a restart, and two blocks."""
-    return 3 * (count + SPARE_VECTORS)
+    return 3 * (count + SPECTRAL_BLOCK)
 
 
 def crowded(values: np.ndarray, width: int) -> bool:
@@ -64,7 +64,7 @@ def largest_eigenpairs(
     `count` of them, `crowded` tells whether copies of an eigenvalue may be missing. `most`: vectors
     that the basis may have.
     """
-    width, kept = start.shape[1], count + SPARE_VECTORS
+    width, kept = start.shape[1], count + SPECTRAL_BLOCK
     most = BASIS_MULTIPLE * kept if most is None else max(fewest(count), most)
     basis = _Basis(start, most)
     theta, Y, residual, steps, stopped = np.zeros(0), basis.H, np.inf, 0, "max_iter"

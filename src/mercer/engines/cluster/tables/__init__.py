@@ -27,9 +27,9 @@ from mercer.engines.cluster.tables.lines import lines_of
 from mercer.engines.cluster.tables.sources import ENDINGS, files_of, groups_of, kind_of
 
 #: Rows that are looked at, and pieces that they are drawn from, at most.
-SAMPLE, PIECES = 20_000, 64
+LOOKED_AT_ROWS, PIECES = 20_000, 64
 #: The share of the memory limit beyond which a file is read in pieces: text grows as it is read.
-SHARE = 0.25
+TEXT_SHARE = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ def in_pieces(source: str, format: str | None = None) -> bool:
     if (format or ENDINGS.get(path.suffix, "")) not in ("csv", "tsv", "parquet"):
         return False
     settings = get_config()
-    return settings.cluster is not None or path.stat().st_size > SHARE * settings.memory_bytes
+    return settings.cluster is not None or path.stat().st_size > TEXT_SHARE * settings.memory_bytes
 
 
 def table_of(frame: Any) -> Table:
@@ -122,8 +122,8 @@ def sample_of(X: Any, y: Any) -> Dataset:
         return sampled(table_of(X), y)
     rows = Chunks.of(X)
     index = np.arange(len(rows))
-    if len(rows) > SAMPLE:
-        index = np.sort(np.random.default_rng(0).choice(len(rows), SAMPLE, replace=False))
+    if len(rows) > LOOKED_AT_ROWS:
+        index = np.sort(np.random.default_rng(0).choice(len(rows), LOOKED_AT_ROWS, replace=False))
     found = Dataset.of(rows[index], rows.aligned(y)[index])
     if len(index) == len(rows):
         return found
@@ -133,7 +133,7 @@ def sample_of(X: Any, y: Any) -> Dataset:
 
 def sampled(table: Table, target: str | None, columns: Any = None) -> Sampled:
     """The data set that a sample makes."""
-    frame = table.sample(SAMPLE)
+    frame = table.sample(LOOKED_AT_ROWS)
     made = from_file(frame, target, columns, Path(table.source))
     known = {field.name: getattr(made, field.name) for field in fields(Dataset)}
     found = Sampled(**known, table=table)

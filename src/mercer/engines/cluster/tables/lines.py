@@ -16,8 +16,8 @@ from mercer.data.tables import MAX_HEADER, Header
 from mercer.engines.cluster.pieces import Piece
 
 #: Bytes of a file that are looked through at a time for the ends of lines.
-BLOCK = 1 << 24
-_NEWLINE, _QUOTE = 10, 34
+SCANNED_BYTES = 1 << 24
+_NEWLINE, _QUOTE = b'\n"'
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ def _ends(path: str, quoted: bool) -> Iterator[int]:
     """The byte after each line that is not empty."""
     offset, open_quotes, begin = 0, 0, 0
     with open(path, "rb") as file:
-        while block := file.read(BLOCK):
+        while block := file.read(SCANNED_BYTES):
             text = np.frombuffer(block, dtype=np.uint8)
             at = np.flatnonzero(text == _NEWLINE)
             if quoted:
