@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.base import BaseEstimator, MultiOutputMixin
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import validate_data
 
 from mercer._arrays import host, is_chunked
@@ -23,15 +23,17 @@ from mercer._parameters import (
     check_parameters,
 )
 from mercer.expansion import KernelExpansion
+from mercer.gram.gradients import outer_product
 from mercer.learners._base import check_fitted, refuse_text, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin
 from mercer.learners._options import labeled, weights_or_none
 from mercer.learners._saving import Savable
+from mercer.learners.logistic import KernelLogisticRegression
 from mercer.learners.ridges.estimators import KernelRidge
-from mercer.maps.learned.choice import METRICS, Search, chosen, family
+from mercer.maps.learned.choice import METRICS, Recipe, Search, chosen, family
 from mercer.maps.learned.inputs import INPUTS, Inputs, merged
 from mercer.maps.learned.metric import roots_of, sample, squared, standardized
-from mercer.maps.learned.rounds import PENALTIES, best_of, outer_product
+from mercer.maps.learned.rounds import PENALTIES, kernel_of, solved
 
 #: Rows up to which one factorization of K gives the whole path of λ; more rows take the λ of as
 #: many of them. Eigenvectors of 1500 rows take 0.3 s on one core.
@@ -81,12 +83,13 @@ class _Learned(Savable, BaseEstimator):
         rows: np.ndarray = validate_data(self, host(X), reset=reset, dtype=np.float64, order="C")
         return rows
 
-    def _fit(
+    def _learn(
         self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Fit targets (n, T) of comparable spread.
+    ) -> tuple[Recipe, np.ndarray, np.ndarray, np.ndarray]:
+        """The kernel with its metric, for targets (n, T) of comparable spread.
 
-        Returns leave-one-out predictions, targets and weights of different rows.
+        Returns how it was chosen; then different rows as the kernel takes them, their mean targets
+        and their weights.
         """
         X, Y, w = merged(X, Y, weights)
         w = w / w.mean()
@@ -97,27 +100,28 @@ class _Learned(Savable, BaseEstimator):
         self.inputs_ = Inputs.of(recipe.member.inputs, X, w)
         Z, mean = self.inputs_(X), np.average(Y, axis=0, weights=w)
         roots = roots_of(recipe, Z, Y - mean, w)
-        root = roots[-1] if roots else None
-        some = sample(len(Z), PATH_ROWS)
-        last = [recipe.shapes[-1]]
-        if roots:  # leave-one-out errors are blind to what the metric has seen
-            penalties = np.array([recipe.penalties[-1]])
-        fitted = best_of(last, root, Z[some], Y[some] - mean, w[some], penalties)
+        root, last = roots[-1] if roots else None, len(roots)
+        self.alpha_ = recipe.penalties[last]
+        self.kernel_ = kernel_of(recipe.shapes[last], root, Z)
+        if not roots and len(penalties) > 1:  # with a metric these errors are blind: it saw them
+            some = sample(len(Z), PATH_ROWS)
+            shape, t = recipe.shapes[0], Y[some] - mean
+            self.alpha_ = solved(self.kernel_, shape, Z[some], t, w[some], penalties).penalty
         self.norm_, self.rounds_ = recipe.member.norm, len(roots)
         self.metric_ = np.ones(Z.shape[1]) if root is None else squared(root)
         self.metrics_ = [squared(one) for one in roots]
         self.error_ = recipe.error
-        self.kernel_, self.alpha_ = fitted.kernel, fitted.penalty
-        slopes = self.inputs_.folded(outer_product(fitted, Z[some], w[some], diagonal=True))
-        total = slopes.sum()
-        self.importances_ = slopes / total if total > 0 else slopes
-        if len(some) < len(Z):
-            ridge = KernelRidge(self.kernel_, alpha=self.alpha_, n_centers=self.n_centers)
-            expansion = ridge.fit(Z, Y - mean, sample_weight=w).expansion_
-        else:
-            expansion = KernelExpansion(self.kernel_, Z, fitted.coef)
-        self.expansion_ = KernelExpansion(self.kernel_, expansion.points, expansion.coef, mean)
-        return fitted.loo + mean, Y[some], w[some]
+        return recipe, Z, Y, w
+
+    def _keep(self, f: KernelExpansion, Z: np.ndarray, w: np.ndarray) -> None:
+        """f, and how much it changes along each column."""
+        self.expansion_ = f
+        some = sample(len(Z), PATH_ROWS)
+        coef = f.coef.reshape(len(f), -1)
+        slopes = outer_product(self.kernel_, Z[some], f.points, coef, w[some], diagonal=True)
+        folded = self.inputs_.folded(slopes)
+        total = folded.sum()
+        self.importances_ = folded / total if total > 0 else folded
 
     def _scores(self, X: Any) -> np.ndarray:
         check_fitted(self, "expansion_")
@@ -194,12 +198,16 @@ class RFMRegressor(MultiOutputMixin, RegressorMixin, _Learned):
         Y = y.reshape(len(y), -1)
         Y, mean, spread = standardized(Y, weights)
         with single_threaded_blas():  # the same bits, however many threads there are
-            self._fit(X, Y, weights)
-        f = self.expansion_
-        coef, b = f.coef * spread, f.intercept * spread + mean
+            _, Z, Y, w = self._learn(X, Y, weights)
+            center = np.average(Y, axis=0, weights=w)
+            options = {"fit_intercept": False, "n_centers": self.n_centers}
+            ridge = KernelRidge(self.kernel_, alpha=self.alpha_, **options)
+            f = ridge.fit(Z, Y - center, sample_weight=w).expansion_
+            self._keep(f, Z, w)
+        coef, b = f.coef.reshape(len(f), -1) * spread, center * spread + mean
         if y.ndim == 1:
             coef, b = coef[:, 0], b[0]
-        self.expansion_ = KernelExpansion(f.kernel, f.points, coef, b)
+        self.expansion_ = KernelExpansion(self.kernel_, f.points, coef, b)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -275,24 +283,23 @@ class RFMClassifier(ClassifierMixin, _Learned):
         first = 1 if n_classes == 2 else 0
         Y = (codes[:, None] == np.arange(first, n_classes)).astype(np.float64)
         with single_threaded_blas():
-            loo, shares, w = self._fit(X, Y, weights)
-        shares = np.hstack([1.0 - shares, shares]) if n_classes == 2 else shares
-        rows, labels = np.nonzero(shares > 0)
-        self._calibration = LogisticRegression(C=CALIBRATION, max_iter=1000)
-        self._calibration.fit(loo[rows], labels, sample_weight=(w[:, None] * shares)[rows, labels])
+            recipe, Z, Y, w = self._learn(X, Y, weights)
+            if self.alpha == "loo":
+                self.alpha_ = least_log_loss(recipe, n_classes)
+            rows, labels, shares = by_label(Y, w)
+            options = {"alpha": self.alpha_, "n_centers": self.n_centers}
+            logistic = KernelLogisticRegression(self.kernel_, **options)
+            logistic.fit(Z[rows], labels, sample_weight=shares)
+            self._keep(logistic.expansion_, Z, w)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The logarithms of the odds: one per class, or one in all for two classes."""
-        scores = self._scores(X)
-        found: np.ndarray = self._calibration.decision_function(scores)
-        return found
+        return self._scores(X)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class."""
-        scores = self._scores(X)
-        found: np.ndarray = self._calibration.predict_proba(scores)
-        return found
+        return probabilities(self._scores(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class."""
@@ -301,5 +308,58 @@ class RFMClassifier(ClassifierMixin, _Learned):
         return labels
 
 
-#: The inverse of the penalty on the weights of the scores.
-CALIBRATION = 10.0
+def by_label(Y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Index, class and weight of every class of every row, of which Y has the shares."""
+    shares = np.hstack([1.0 - Y, Y]) if Y.shape[1] == 1 else Y
+    rows, labels = np.nonzero(shares > 0)
+    return rows, labels, (w[:, None] * shares)[rows, labels]
+
+
+def probabilities(scores: np.ndarray) -> np.ndarray:
+    """One column per class, from one score per class, or one in all for two classes."""
+    both = np.stack([np.zeros(len(scores)), scores], axis=1) if scores.ndim == 1 else scores
+    found: np.ndarray = softmax(both, axis=1)
+    return found
+
+
+def least_log_loss(recipe: Recipe, n_classes: int) -> float:
+    """The penalty of logistic regression whose log-loss on the folds is least.
+
+    From the middle, downhill: the loss has one valley.
+    """
+    folds = []
+    for part, kernel in recipe.folds:
+        Z, T = part.inputs(recipe.member.inputs)
+        rows, labels, shares = by_label(part.Y, part.w)
+        if len(np.unique(labels)) > 1:
+            K = np.asarray(kernel(Z[rows], Z[rows])), np.asarray(kernel(T, Z[rows]))
+            folds.append((*K, labels, shares, by_label(*part.judge[1:])))
+
+    def loss(i: int) -> float:
+        total = weight = 0.0
+        for K, across, labels, shares, (rows, truth, w) in folds:
+            model = KernelLogisticRegression("precomputed", alpha=LOGISTIC[i])
+            model.fit(K, labels, sample_weight=shares)
+            said = np.full((len(across), n_classes), UNSEEN)
+            said[:, model.classes_] += probabilities(model.decision_function(across))
+            total -= w @ np.log(said[rows, truth])
+            weight += w.sum()
+        return total / weight
+
+    at = LOGISTIC.index(0.01)
+    if folds:
+        here = loss(at)
+        for step in (1, -1):
+            moved = at
+            while 0 <= moved + step < len(LOGISTIC) and (there := loss(moved + step)) < here:
+                moved, here = moved + step, there
+            if moved != at:
+                at = moved
+                break
+    return LOGISTIC[at]
+
+
+#: Penalties of logistic regression that are tried, and the probability of a class that a fold
+#: has no example of.
+LOGISTIC = (1e-5, 1e-4, 1e-3, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+UNSEEN = 1e-4
