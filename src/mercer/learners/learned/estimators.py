@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import softmax
 from sklearn.base import BaseEstimator, MultiOutputMixin
 from sklearn.utils.validation import validate_data
 
@@ -28,7 +27,7 @@ from mercer.learners._base import check_fitted, refuse_text, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin
 from mercer.learners._options import labeled, weights_or_none
 from mercer.learners._saving import Savable
-from mercer.learners.logistic import KernelLogisticRegression
+from mercer.learners.learned.heads import Heads, calibrated, chosen_heads, log_shares
 from mercer.learners.ridges.estimators import KernelRidge
 from mercer.maps.learned.choice import METRICS, Recipe, Search, chosen, family
 from mercer.maps.learned.inputs import INPUTS, Inputs, merged
@@ -112,6 +111,14 @@ class _Learned(Savable, BaseEstimator):
         self.metrics_ = [squared(one) for one in roots]
         self.error_ = recipe.error
         return recipe, Z, Y, w
+
+    def _ridge(self, Z: np.ndarray, Y: np.ndarray, w: np.ndarray) -> KernelExpansion:
+        """f of least squares, with the means of the targets as intercepts."""
+        mean = np.average(Y, axis=0, weights=w)
+        options = {"fit_intercept": False, "n_centers": self.n_centers}
+        ridge = KernelRidge(self.kernel_, alpha=self.alpha_, **options)
+        f = ridge.fit(Z, Y - mean, sample_weight=w).expansion_
+        return KernelExpansion(self.kernel_, f.points, f.coef.reshape(len(f), -1), mean)
 
     def _keep(self, f: KernelExpansion, Z: np.ndarray, w: np.ndarray) -> None:
         """f, and how much it changes along each column."""
@@ -199,12 +206,9 @@ class RFMRegressor(MultiOutputMixin, RegressorMixin, _Learned):
         Y, mean, spread = standardized(Y, weights)
         with single_threaded_blas():  # the same bits, however many threads there are
             _, Z, Y, w = self._learn(X, Y, weights)
-            center = np.average(Y, axis=0, weights=w)
-            options = {"fit_intercept": False, "n_centers": self.n_centers}
-            ridge = KernelRidge(self.kernel_, alpha=self.alpha_, **options)
-            f = ridge.fit(Z, Y - center, sample_weight=w).expansion_
+            f = self._ridge(Z, Y, w)
             self._keep(f, Z, w)
-        coef, b = f.coef.reshape(len(f), -1) * spread, center * spread + mean
+        coef, b = f.coef * spread, f.intercept * spread + mean
         if y.ndim == 1:
             coef, b = coef[:, 0], b[0]
         self.expansion_ = KernelExpansion(self.kernel_, f.points, coef, b)
@@ -284,82 +288,28 @@ class RFMClassifier(ClassifierMixin, _Learned):
         Y = (codes[:, None] == np.arange(first, n_classes)).astype(np.float64)
         with single_threaded_blas():
             recipe, Z, Y, w = self._learn(X, Y, weights)
-            if self.alpha == "loo":
-                self.alpha_ = least_log_loss(recipe, n_classes)
-            rows, labels, shares = by_label(Y, w)
-            options = {"alpha": self.alpha_, "n_centers": self.n_centers}
-            logistic = KernelLogisticRegression(self.kernel_, **options)
-            logistic.fit(Z[rows], labels, sample_weight=shares)
-            self._keep(logistic.expansion_, Z, w)
+            if len(recipe.folds) > 1:
+                heads = chosen_heads(recipe, len(Z))
+            else:
+                some, mean = sample(len(Z), PATH_ROWS), np.average(Y, axis=0, weights=w)
+                rest = Z[some], Y[some] - mean, w[some], [self.alpha_]
+                loo = solved(self.kernel_, recipe.shapes[-1], *rest).loo
+                heads = Heads(calibrated(loo + mean, Y[some], w[some]))
+            self._keep(heads(self._ridge(Z, Y, w), Y, w), Z, w)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The logarithms of the odds: one per class, or one in all for two classes."""
-        return self._scores(X)
+        scores = self._scores(X)
+        of_file = getattr(self, "_calibration", None)  # of a file of an earlier version
+        return scores if of_file is None else np.asarray(of_file.decision_function(scores))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class."""
-        return probabilities(self._scores(X))
+        return np.exp(log_shares(self.decision_function(X)))
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class."""
-        winners = self.predict_proba(X).argmax(axis=1)
+        winners = log_shares(self.decision_function(X)).argmax(axis=1)
         labels: np.ndarray = self.classes_[winners]
         return labels
-
-
-def by_label(Y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Index, class and weight of every class of every row, of which Y has the shares."""
-    shares = np.hstack([1.0 - Y, Y]) if Y.shape[1] == 1 else Y
-    rows, labels = np.nonzero(shares > 0)
-    return rows, labels, (w[:, None] * shares)[rows, labels]
-
-
-def probabilities(scores: np.ndarray) -> np.ndarray:
-    """One column per class, from one score per class, or one in all for two classes."""
-    both = np.stack([np.zeros(len(scores)), scores], axis=1) if scores.ndim == 1 else scores
-    found: np.ndarray = softmax(both, axis=1)
-    return found
-
-
-def least_log_loss(recipe: Recipe, n_classes: int) -> float:
-    """The penalty of logistic regression whose log-loss on the folds is least.
-
-    From the middle, downhill: the loss has one valley.
-    """
-    folds = []
-    for part, kernel in recipe.folds:
-        Z, T = part.inputs(recipe.member.inputs)
-        rows, labels, shares = by_label(part.Y, part.w)
-        if len(np.unique(labels)) > 1:
-            K = np.asarray(kernel(Z[rows], Z[rows])), np.asarray(kernel(T, Z[rows]))
-            folds.append((*K, labels, shares, by_label(*part.judge[1:])))
-
-    def loss(i: int) -> float:
-        total = weight = 0.0
-        for K, across, labels, shares, (rows, truth, w) in folds:
-            model = KernelLogisticRegression("precomputed", alpha=LOGISTIC[i])
-            model.fit(K, labels, sample_weight=shares)
-            said = np.full((len(across), n_classes), UNSEEN)
-            said[:, model.classes_] += probabilities(model.decision_function(across))
-            total -= w @ np.log(said[rows, truth])
-            weight += w.sum()
-        return total / weight
-
-    at = LOGISTIC.index(0.01)
-    if folds:
-        here = loss(at)
-        for step in (1, -1):
-            moved = at
-            while 0 <= moved + step < len(LOGISTIC) and (there := loss(moved + step)) < here:
-                moved, here = moved + step, there
-            if moved != at:
-                at = moved
-                break
-    return LOGISTIC[at]
-
-
-#: Penalties of logistic regression that are tried, and the probability of a class that a fold
-#: has no example of.
-LOGISTIC = (1e-5, 1e-4, 1e-3, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-UNSEEN = 1e-4

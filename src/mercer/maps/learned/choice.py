@@ -15,7 +15,6 @@ import numpy as np
 from mercer._lazy import record
 from mercer._progress import progress
 from mercer.gram.gradients import outer_product
-from mercer.kernels.core import Kernel
 from mercer.maps.learned.inputs import Inputs
 from mercer.maps.learned.rounds import Fitted, Shape, bent, best_of, warn_interrupted
 
@@ -79,14 +78,14 @@ class Part:
 class Recipe:
     """A member, and the shape and λ of each of its solutions, the last one included.
 
-    `folds` has the kernel of the last solution of each fold.
+    `folds` has the last solution of each fold.
     """
 
     member: Member
     shapes: tuple[Shape, ...]
     penalties: tuple[float, ...]
     error: float
-    folds: tuple[tuple[Part, Kernel], ...] = ()
+    folds: tuple[tuple[Part, Fitted], ...] = ()
 
 
 def family(inputs: str, norm: float | str, metric: str, columns: int) -> list[Member]:
@@ -259,6 +258,6 @@ def _recipe(
     ]
     errors = np.average(np.concatenate([chain[at][0] for chain in chains]), axis=0, weights=w)
     last = float(search.penalties[errors.argmin()])
-    folds = tuple((part, chain[at][1].kernel) for part, chain in zip(parts, chains, strict=True))
+    folds = tuple((part, chain[at][1]) for part, chain in zip(parts, chains, strict=True))
     error = float(np.average(judged[at], weights=w))
     return Recipe(member, shapes, (*penalties, last), error, folds)
