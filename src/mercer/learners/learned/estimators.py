@@ -27,7 +27,13 @@ from mercer.learners._base import check_fitted, refuse_text, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin
 from mercer.learners._options import labeled, weights_or_none
 from mercer.learners._saving import Savable
-from mercer.learners.learned.heads import Heads, calibrated, chosen_heads, log_shares
+from mercer.learners.learned.heads import (
+    calibrated,
+    chosen_share,
+    held_out_scores,
+    log_shares,
+    logits_of,
+)
 from mercer.learners.ridges.estimators import KernelRidge
 from mercer.maps.learned.choice import METRICS, Recipe, Search, chosen, family
 from mercer.maps.learned.inputs import INPUTS, Inputs, merged
@@ -87,8 +93,7 @@ class _Learned(Savable, BaseEstimator):
     ) -> tuple[Recipe, np.ndarray, np.ndarray, np.ndarray]:
         """The kernel with its metric, for targets (n, T) of comparable spread.
 
-        Returns how it was chosen; then different rows as the kernel takes them, their mean targets
-        and their weights.
+        Returns how it was chosen; then different rows, their mean targets and their weights.
         """
         X, Y, w = merged(X, Y, weights)
         w = w / w.mean()
@@ -110,7 +115,7 @@ class _Learned(Savable, BaseEstimator):
         self.metric_ = np.ones(Z.shape[1]) if root is None else squared(root)
         self.metrics_ = [squared(one) for one in roots]
         self.error_ = recipe.error
-        return recipe, Z, Y, w
+        return recipe, X, Y, w
 
     def _ridge(self, Z: np.ndarray, Y: np.ndarray, w: np.ndarray) -> KernelExpansion:
         """f of least squares, with the means of the targets as intercepts."""
@@ -205,7 +210,8 @@ class RFMRegressor(MultiOutputMixin, RegressorMixin, _Learned):
         Y = y.reshape(len(y), -1)
         Y, mean, spread = standardized(Y, weights)
         with single_threaded_blas():  # the same bits, however many threads there are
-            _, Z, Y, w = self._learn(X, Y, weights)
+            _, X, Y, w = self._learn(X, Y, weights)
+            Z = self.inputs_(X)
             f = self._ridge(Z, Y, w)
             self._keep(f, Z, w)
         coef, b = f.coef * spread, f.intercept * spread + mean
@@ -287,15 +293,13 @@ class RFMClassifier(ClassifierMixin, _Learned):
         first = 1 if n_classes == 2 else 0
         Y = (codes[:, None] == np.arange(first, n_classes)).astype(np.float64)
         with single_threaded_blas():
-            recipe, Z, Y, w = self._learn(X, Y, weights)
-            if len(recipe.folds) > 1:
-                heads = chosen_heads(recipe, len(Z))
-            else:
-                some, mean = sample(len(Z), PATH_ROWS), np.average(Y, axis=0, weights=w)
-                rest = Z[some], Y[some] - mean, w[some], [self.alpha_]
-                loo = solved(self.kernel_, recipe.shapes[-1], *rest).loo
-                heads = Heads(calibrated(loo + mean, Y[some], w[some]))
-            self._keep(heads(self._ridge(Z, Y, w), Y, w), Z, w)
+            recipe, X, Y, w = self._learn(X, Y, weights)
+            some, Z = sample(len(X), PATH_ROWS), self.inputs_(X)
+            held_out = held_out_scores(recipe, X[some], Y[some], w[some])
+            calibration = calibrated(held_out, Y[some], w[some])
+            share, penalty = chosen_share(recipe, len(X))
+            logits = logits_of(self._ridge(Z, Y, w), calibration, Y, w, share, penalty)
+            self._keep(logits, Z, w)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:

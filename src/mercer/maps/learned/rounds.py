@@ -17,6 +17,7 @@ from scipy.spatial.distance import pdist
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._lazy import record
+from mercer._machine.cholesky import factorize, solve
 from mercer._progress import progress
 from mercer.gram.gradients import outer_product
 from mercer.kernels import PowerExponential
@@ -125,8 +126,9 @@ def coefficients(
     """α = (K + λW⁻¹)⁻¹ Y."""
     K = np.asarray(kernel.gram(Z).dense(), dtype=np.float64)
     K[np.diag_indices(len(K))] += penalty / w
-    found: np.ndarray = cho_solve(cho_factor(K, overwrite_a=True), Y)
-    return found
+    if not factorize(K, 1):
+        raise np.linalg.LinAlgError(f"K + {penalty:g} I is not positive definite: raise alpha")
+    return solve(K, Y, 1)
 
 
 def learned(
