@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._arrays import host, like
-from mercer._config import get_config
-from mercer._examples import count
+from mercer._examples import count, take
 from mercer.formula.monomials import Monomials, power_coefficients
 from mercer.formula.written import monomial, number, raised, summed, term, variables
 from mercer.gram import HOST, held, make_gram
@@ -195,26 +194,16 @@ class KernelExpansion:
         array([[9., 0.],
                [0., 0.]])
         """
-        n, total = count(X), 0.0
-        per_row = (
-            8
-            * 4
-            * int(np.prod(self._shape, dtype=int))
-            * max(1, np.shape(_take(X, np.arange(1)))[1])
-        )
-        step = max(1, get_config().memory_bytes // (8 * per_row))
-        for start in range(0, n, step):
-            some = _take(X, np.arange(start, min(start + step, n)))
-            slopes = self.gradient(some).reshape(-1, np.shape(some)[1])
-            total = total + slopes.T @ slopes
-        return np.asarray(total) / n
+        from mercer.gram.gradients import outer_product
+
+        return outer_product(self.kernel, X, self.points, self.coef.reshape(len(self), -1))
 
     def pruned(self, tolerance: float = 0.0) -> KernelExpansion:
         """Drop the points whose coefficients are all zero (or at most `tolerance`)."""
         size = np.abs(self.coef) if self.coef.ndim == 1 else np.abs(self.coef).max(axis=1)
         keep = np.flatnonzero(size > tolerance)
         return KernelExpansion(
-            self.kernel, _take(self.points, keep), self.coef[keep], self.intercept
+            self.kernel, take(self.points, keep), self.coef[keep], self.intercept
         )
 
     @cached_property
@@ -294,9 +283,3 @@ class KernelExpansion:
     def __repr__(self) -> str:
         outputs = 1 if self.coef.ndim == 1 else self.coef.shape[1]
         return f"KernelExpansion({self.kernel!r}, {len(self)} points, {outputs} output(s))"
-
-
-def _take(points: Any, index: np.ndarray) -> Any:
-    if hasattr(points, "iloc"):
-        return points.iloc[index]
-    return points[index] if hasattr(points, "shape") else [points[i] for i in index]

@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 import mercer
 from mercer import RFMClassifier, RFMRegressor
+from mercer.gram.gradients import outer_product
 from mercer.maps import LearnedMetric
 from mercer.maps.learned.inputs import Inputs, merged
 from mercer.maps.learned.rounds import (
@@ -22,7 +23,6 @@ from mercer.maps.learned.rounds import (
     best_of,
     kernel_of,
     learned,
-    outer_product,
     solved,
 )
 
@@ -78,13 +78,13 @@ def test_a_round_equals_a_plain_transcription(norm, power, full):
     assert np.allclose(fitted.coef, alpha, rtol=1e-8, atol=1e-8)
     assert np.allclose(fitted.loo, left_out, rtol=1e-8, atol=1e-8)
     assert fitted.error == pytest.approx(np.square(Y - left_out).sum(axis=1).mean(), rel=1e-8)
-    assert np.allclose(outer_product(fitted, Z, w, diagonal=False), G, rtol=1e-8, atol=1e-8)
-    assert np.allclose(outer_product(fitted, Z, w, diagonal=True), np.diag(G), atol=1e-8)
+    assert np.allclose(outer_product(fitted.kernel, Z, Z, fitted.coef, w, diagonal=False), G, rtol=1e-8, atol=1e-8)
+    assert np.allclose(outer_product(fitted.kernel, Z, Z, fitted.coef, w, diagonal=True), np.diag(G), atol=1e-8)
     new = bent(G)
     assert np.allclose(new.T @ new, G / np.abs(G).max(), atol=1e-8)
     (again,) = learned([shape], [fitted.penalty], Z, Y, w, diagonal=False)
     first = solved(kernel_of(shape, None, Z), shape, Z, Y, w, [fitted.penalty])
-    M = outer_product(first, Z, w, diagonal=False)
+    M = outer_product(first.kernel, Z, Z, first.coef, w)
     assert np.allclose(again.T @ again, M / np.abs(M).max(), atol=1e-8)
 
 

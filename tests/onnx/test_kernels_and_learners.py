@@ -28,7 +28,10 @@ from mercer.learners import (
     KernelSVR,
     NadarayaWatsonClassifier,
     NadarayaWatsonRegressor,
+    RFMClassifier,
+    RFMRegressor,
 )
+from mercer.maps import LearnedMetric
 from mercer.testing import kernels_on, vector_kernels
 from mercer.testing.examples import DATA
 
@@ -173,6 +176,28 @@ def test_components_and_groups_agree(kernel, sample, in_onnx):
     chain.fit(sample["X"], sample["t"])
     found = in_onnx(chain, sample["new"], "float64")["prediction"]
     np.testing.assert_allclose(found, chain.predict(sample["new"]), rtol=1e-8)
+
+
+@pytest.mark.parametrize("inputs", ["values", "ranks", "both"])
+@pytest.mark.parametrize(("metric", "norm"), [("full", 2), ("diagonal", 1), ("fixed", 1.5)])
+def test_learned_metrics_agree(inputs, metric, norm, sample, in_onnx):
+    options = {"rounds": 1, "norm": norm, "inputs": inputs}
+    several = np.c_[sample["t"], sample["X"][:, 0]]
+    new = np.vstack([sample["new"], 2 * sample["new"], -sample["new"]])
+    for target in (sample["t"], several):
+        model = RFMRegressor(metric, **options).fit(sample["X"], target)
+        got = in_onnx(model, new, "float64")["prediction"]
+        np.testing.assert_allclose(got, model.predict(new), rtol=1e-8, atol=1e-8)
+    for target in (sample["two"], sample["three"]):
+        model = RFMClassifier(metric, **options).fit(sample["X"], target)
+        found = in_onnx(model, new, "float64")
+        np.testing.assert_allclose(found["probabilities"], model.predict_proba(new), atol=1e-8)
+        assert (found["label"] == model.predict(new)).all()
+    if metric != "fixed":
+        chain = make_pipeline(LearnedMetric(metric, 1, inputs=inputs), KernelRidge("rbf"))
+        chain.fit(sample["X"], sample["t"])
+        got = in_onnx(chain, new, "float64")["prediction"]
+        np.testing.assert_allclose(got, chain.predict(new), rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("kernel", kernels_on("vectors", "strings", "graphs", "images", "anything"))

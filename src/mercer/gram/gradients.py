@@ -21,7 +21,7 @@ import numpy as np
 
 from mercer._arrays import host, is_sparse
 from mercer._config import get_config
-from mercer._examples import count
+from mercer._examples import count, take
 from mercer._machine.jit import njit
 from mercer._tiles import Scratch, Tiling
 from mercer.formula import derive, evaluate, simplify
@@ -48,6 +48,8 @@ from mercer.kernels.core import Kernel
 #: multiplied column by column, the arrays of its size that this takes per column, and the threads
 #: that room is left for.
 SHARE, HEIGHT, PER_COLUMN, SHARED = 0.125, 64, 4, 8
+#: Arrays of the slopes' size that one gradient takes.
+COPIES = 4
 
 
 def weighted_gradient(kernel: Kernel, X: Any, Z: Any, coef: np.ndarray) -> np.ndarray:
@@ -71,6 +73,30 @@ def weighted_gradient(kernel: Kernel, X: Any, Z: Any, coef: np.ndarray) -> np.nd
         if part is not None:
             gradient += _pulled_back(rows_of(node), X, part)
     return gradient
+
+
+def outer_product(
+    kernel: Kernel,
+    X: Any,
+    Z: Any,
+    coef: np.ndarray,
+    weights: np.ndarray | None = None,
+    diagonal: bool = False,
+) -> np.ndarray:
+    """The weighted mean of ∇f ∇fᵀ over the rows of X, summed over outputs; or its diagonal.
+
+    As many rows at a time as the memory limit allows.
+    """
+    n, width, total = count(X), _columns_of(X), 0.0
+    w = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
+    step = max(1, int(SHARE * get_config().memory_bytes) // (8 * COPIES * coef.shape[1] * width))
+    for start in range(0, n, step):
+        some = np.arange(start, min(start + step, n))
+        slopes = weighted_gradient(kernel, take(X, some), Z, coef)
+        slopes *= np.sqrt(w[some])[:, None, None]
+        flat = slopes.reshape(-1, width)
+        total = total + (np.einsum("ij,ij->j", flat, flat) if diagonal else flat.T @ flat)
+    return np.asarray(total)
 
 
 def _columns_of(X: Any) -> int:

@@ -39,6 +39,8 @@ LEARNERS: dict[str, Rule] = {
     "KernelSVC": expansions.svc,
     "KernelSVR": expansions.regressor,
     "GaussianProcessRegressor": expansions.process,
+    "RFMRegressor": expansions.learned_regressor,
+    "RFMClassifier": expansions.learned_classifier,
     "KernelOneClass": expansions.one_class,
     "KernelCentroidClassifier": expansions.centroids,
     "KernelFisherDiscriminant": expansions.centroids,

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import validate_data
 
 from mercer._arrays import host, is_chunked
@@ -23,15 +22,23 @@ from mercer._parameters import (
     check_parameters,
 )
 from mercer.expansion import KernelExpansion
+from mercer.gram.gradients import outer_product
 from mercer.learners._base import check_fitted, refuse_text, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin
 from mercer.learners._options import labeled, weights_or_none
 from mercer.learners._saving import Savable
+from mercer.learners.learned.heads import (
+    calibrated,
+    chosen_share,
+    held_out_scores,
+    log_shares,
+    logits_of,
+)
 from mercer.learners.ridges.estimators import KernelRidge
-from mercer.maps.learned.choice import METRICS, Search, chosen, family
+from mercer.maps.learned.choice import METRICS, Recipe, Search, chosen, family
 from mercer.maps.learned.inputs import INPUTS, Inputs, merged
 from mercer.maps.learned.metric import roots_of, sample, squared, standardized
-from mercer.maps.learned.rounds import PENALTIES, best_of, outer_product
+from mercer.maps.learned.rounds import PENALTIES, kernel_of, solved
 
 #: Rows up to which one factorization of K gives the whole path of λ; more rows take the λ of as
 #: many of them. Eigenvectors of 1500 rows take 0.3 s on one core.
@@ -81,12 +88,12 @@ class _Learned(Savable, BaseEstimator):
         rows: np.ndarray = validate_data(self, host(X), reset=reset, dtype=np.float64, order="C")
         return rows
 
-    def _fit(
+    def _learn(
         self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Fit targets (n, T) of comparable spread.
+    ) -> tuple[Recipe, np.ndarray, np.ndarray, np.ndarray]:
+        """The kernel with its metric, for targets (n, T) of comparable spread.
 
-        Returns leave-one-out predictions, targets and weights of different rows.
+        Returns how it was chosen; then different rows, their mean targets and their weights.
         """
         X, Y, w = merged(X, Y, weights)
         w = w / w.mean()
@@ -97,27 +104,36 @@ class _Learned(Savable, BaseEstimator):
         self.inputs_ = Inputs.of(recipe.member.inputs, X, w)
         Z, mean = self.inputs_(X), np.average(Y, axis=0, weights=w)
         roots = roots_of(recipe, Z, Y - mean, w)
-        root = roots[-1] if roots else None
-        some = sample(len(Z), PATH_ROWS)
-        last = [recipe.shapes[-1]]
-        if roots:  # leave-one-out errors are blind to what the metric has seen
-            penalties = np.array([recipe.penalties[-1]])
-        fitted = best_of(last, root, Z[some], Y[some] - mean, w[some], penalties)
+        root, last = roots[-1] if roots else None, len(roots)
+        self.alpha_ = recipe.penalties[last]
+        self.kernel_ = kernel_of(recipe.shapes[last], root, Z)
+        if not roots and len(penalties) > 1:  # with a metric these errors are blind: it saw them
+            some = sample(len(Z), PATH_ROWS)
+            shape, t = recipe.shapes[0], Y[some] - mean
+            self.alpha_ = solved(self.kernel_, shape, Z[some], t, w[some], penalties).penalty
         self.norm_, self.rounds_ = recipe.member.norm, len(roots)
         self.metric_ = np.ones(Z.shape[1]) if root is None else squared(root)
         self.metrics_ = [squared(one) for one in roots]
         self.error_ = recipe.error
-        self.kernel_, self.alpha_ = fitted.kernel, fitted.penalty
-        slopes = self.inputs_.folded(outer_product(fitted, Z[some], w[some], diagonal=True))
-        total = slopes.sum()
-        self.importances_ = slopes / total if total > 0 else slopes
-        if len(some) < len(Z):
-            ridge = KernelRidge(self.kernel_, alpha=self.alpha_, n_centers=self.n_centers)
-            expansion = ridge.fit(Z, Y - mean, sample_weight=w).expansion_
-        else:
-            expansion = KernelExpansion(self.kernel_, Z, fitted.coef)
-        self.expansion_ = KernelExpansion(self.kernel_, expansion.points, expansion.coef, mean)
-        return fitted.loo + mean, Y[some], w[some]
+        return recipe, X, Y, w
+
+    def _ridge(self, Z: np.ndarray, Y: np.ndarray, w: np.ndarray) -> KernelExpansion:
+        """f of least squares, with the means of the targets as intercepts."""
+        mean = np.average(Y, axis=0, weights=w)
+        options = {"fit_intercept": False, "n_centers": self.n_centers}
+        ridge = KernelRidge(self.kernel_, alpha=self.alpha_, **options)
+        f = ridge.fit(Z, Y - mean, sample_weight=w).expansion_
+        return KernelExpansion(self.kernel_, f.points, f.coef.reshape(len(f), -1), mean)
+
+    def _keep(self, f: KernelExpansion, Z: np.ndarray, w: np.ndarray) -> None:
+        """f, and how much it changes along each column."""
+        self.expansion_ = f
+        some = sample(len(Z), PATH_ROWS)
+        coef = f.coef.reshape(len(f), -1)
+        slopes = outer_product(self.kernel_, Z[some], f.points, coef, w[some], diagonal=True)
+        folded = self.inputs_.folded(slopes)
+        total = folded.sum()
+        self.importances_ = folded / total if total > 0 else folded
 
     def _scores(self, X: Any) -> np.ndarray:
         check_fitted(self, "expansion_")
@@ -194,12 +210,14 @@ class RFMRegressor(MultiOutputMixin, RegressorMixin, _Learned):
         Y = y.reshape(len(y), -1)
         Y, mean, spread = standardized(Y, weights)
         with single_threaded_blas():  # the same bits, however many threads there are
-            self._fit(X, Y, weights)
-        f = self.expansion_
+            _, X, Y, w = self._learn(X, Y, weights)
+            Z = self.inputs_(X)
+            f = self._ridge(Z, Y, w)
+            self._keep(f, Z, w)
         coef, b = f.coef * spread, f.intercept * spread + mean
         if y.ndim == 1:
             coef, b = coef[:, 0], b[0]
-        self.expansion_ = KernelExpansion(f.kernel, f.points, coef, b)
+        self.expansion_ = KernelExpansion(self.kernel_, f.points, coef, b)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -275,31 +293,27 @@ class RFMClassifier(ClassifierMixin, _Learned):
         first = 1 if n_classes == 2 else 0
         Y = (codes[:, None] == np.arange(first, n_classes)).astype(np.float64)
         with single_threaded_blas():
-            loo, shares, w = self._fit(X, Y, weights)
-        shares = np.hstack([1.0 - shares, shares]) if n_classes == 2 else shares
-        rows, labels = np.nonzero(shares > 0)
-        self._calibration = LogisticRegression(C=CALIBRATION, max_iter=1000)
-        self._calibration.fit(loo[rows], labels, sample_weight=(w[:, None] * shares)[rows, labels])
+            recipe, X, Y, w = self._learn(X, Y, weights)
+            some, Z = sample(len(X), PATH_ROWS), self.inputs_(X)
+            held_out = held_out_scores(recipe, X[some], Y[some], w[some])
+            calibration = calibrated(held_out, Y[some], w[some])
+            share, penalty = chosen_share(recipe, len(X))
+            logits = logits_of(self._ridge(Z, Y, w), calibration, Y, w, share, penalty)
+            self._keep(logits, Z, w)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The logarithms of the odds: one per class, or one in all for two classes."""
         scores = self._scores(X)
-        found: np.ndarray = self._calibration.decision_function(scores)
-        return found
+        of_file = getattr(self, "_calibration", None)  # of a file of an earlier version
+        return scores if of_file is None else np.asarray(of_file.decision_function(scores))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class."""
-        scores = self._scores(X)
-        found: np.ndarray = self._calibration.predict_proba(scores)
-        return found
+        return np.exp(log_shares(self.decision_function(X)))
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class."""
-        winners = self.predict_proba(X).argmax(axis=1)
+        winners = log_shares(self.decision_function(X)).argmax(axis=1)
         labels: np.ndarray = self.classes_[winners]
         return labels
-
-
-#: The inverse of the penalty on the weights of the scores.
-CALIBRATION = 10.0

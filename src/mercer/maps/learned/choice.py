@@ -13,8 +13,10 @@ from itertools import product
 import numpy as np
 
 from mercer._lazy import record
+from mercer._progress import progress
+from mercer.gram.gradients import outer_product
 from mercer.maps.learned.inputs import Inputs
-from mercer.maps.learned.rounds import Fitted, Shape, bent, best_of, outer_product
+from mercer.maps.learned.rounds import Fitted, Shape, bent, best_of, warn_interrupted
 
 METRICS = ("fixed", "diagonal", "full")
 #: Rows that judge, the folds they make, and the rows of the first, small trial: eigenvectors of 600
@@ -24,8 +26,8 @@ JUDGES, FOLDS, TRIAL = 900, 3, 400
 SMALL, FOLDS_OF_FEW = 400, 6
 #: Members that are judged on every fold, and rounds at most.
 FINALISTS, ROUNDS = 3, 5
-#: A learned metric, or one round more, must be better by this share.
-GAIN = 0.005
+#: A learned metric, or one round more, must be better by this share and so many standard errors.
+GAIN, CHANCE = 0.005, 1.0
 #: Columns up to which a full and a diagonal metric are learned.
 MOST_FULL, MOST_COLUMNS = 400, 4000
 #: Fewer rows than this are no folds: the kernel keeps its metric.
@@ -39,7 +41,7 @@ MIDDLE = 1.5
 
 #: X, Y and weights.
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
-#: Per round the errors on the rows that judge, by λ, and the solution.
+#: Per round the error of each row that judges, by λ, and the solution.
 Chain = list[tuple[np.ndarray, Fitted]]
 
 
@@ -52,20 +54,6 @@ class Member:
     metric: str
 
 
-@record
-class Recipe:
-    """A member, and the shape and λ of each of its solutions, the last one included."""
-
-    member: Member
-    shapes: tuple[Shape, ...]
-    penalties: tuple[float, ...]
-    error: float
-
-    @property
-    def rounds(self) -> int:
-        return len(self.shapes) - 1
-
-
 class Part:
     """Rows that learn and rows that judge, with targets and weights.
 
@@ -75,6 +63,29 @@ class Part:
     def __init__(self, learn: Rows, judge: Rows) -> None:
         (self.X, self.Y, self.w), self.judge = learn, judge
         self.first: dict[tuple[str, float], tuple[np.ndarray, Fitted]] = {}
+
+    def least(self, found: tuple[np.ndarray, Fitted]) -> float:
+        """The mean error of the rows that judge, at the λ that is best for them."""
+        return float(np.average(found[0], axis=0, weights=self.judge[2]).min())
+
+    def inputs(self, kind: str) -> tuple[np.ndarray, np.ndarray]:
+        """Both kinds of rows as a kernel takes them."""
+        inputs = Inputs.of(kind, self.X, self.w)
+        return inputs(self.X), inputs(self.judge[0])
+
+
+@record
+class Recipe:
+    """A member, and the shape and λ of each of its solutions, the last one included.
+
+    `folds` has the last solution of each fold.
+    """
+
+    member: Member
+    shapes: tuple[Shape, ...]
+    penalties: tuple[float, ...]
+    error: float
+    folds: tuple[tuple[Part, Fitted], ...] = ()
 
 
 def family(inputs: str, norm: float | str, metric: str, columns: int) -> list[Member]:
@@ -100,6 +111,11 @@ class Search:
     power: float | None
     penalties: np.ndarray
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is left to try."""
+        return None not in (self.length, self.power) and len(self.penalties) == 1
+
     def shapes(self, norm: float, before: Fitted | None) -> list[Shape]:
         """All lengths and powers at first, then all lengths at the power that was best."""
         lengths = LENGTHS[1.0 if norm < MIDDLE else 2.0] if self.length is None else (self.length,)
@@ -121,41 +137,51 @@ def chosen(
     """The best member and number of rounds, at least `least`, for rows without copies."""
     most = ROUNDS if rounds is None else rounds
     order = np.random.default_rng(0).permutation(len(X))[:JUDGES]
+    if len(members) == 1 and rounds is not None and search.is_settled:
+        (shape,), times = search.shapes(members[0].norm, None), rounds + 1
+        return Recipe(members[0], (shape,) * times, (float(search.penalties[0]),) * times, np.nan)
     if len(order) < FEW:
         whole = Part((X, Y, w), (X, Y, w))
         small = Member(members[0].inputs, members[0].norm, "fixed")
-        return _recipe(small, [_chain(small, whole, 0, search, None)], 0, search)
+        return _recipe(small, [whole], [_chain(small, whole, 0, search, None)], 0, 0, search)
     parts = list(_folds(X[order], Y[order], w[order]))
     first = parts[0]
     trial = Part((first.X[:TRIAL], first.Y[:TRIAL], first.w[:TRIAL]), first.judge)
     best: list[tuple[float, Member, Chain]] = []
-    for member in members:
-        chain = _chain(member, trial, most, search, None, stops=rounds is None)
-        errors = [float(one.min()) for one, _ in chain]
-        best.append((min(errors) if rounds is None else errors[-1], member, chain))
-    best.sort(key=lambda one: one[0])
-    recipes = []
-    for _, member, chain in best[:FINALISTS]:
-        longest = len(chain) - 1 if rounds is not None else min(len(chain), most)
-        hints = [fitted.shape for _, fitted in chain]
-        chains = [_chain(member, part, longest, search, hints) for part in parts]
-        errors = [_judged(chains, search, i) for i in range(min(map(len, chains)))]
-        at = len(errors) - 1 if rounds is not None else _earliest(errors, least)
-        recipes.append(_recipe(member, chains, at, search))
-    return min(recipes, key=lambda recipe: recipe.error)
+    recipes: list[Recipe] = []
+    with progress("metrics", len(members) + min(FINALISTS, len(members))) as bar:
+        try:
+            for member in members:
+                chain = _chain(member, trial, most, search, None, stops=rounds is None)
+                least_errors = [trial.least(one) for one in chain]
+                error = min(least_errors) if rounds is None else least_errors[-1]
+                best.append((error, member, chain))
+                bar.advance(note=f"error {min(one for one, *_ in best):.3g}")
+            best.sort(key=lambda one: one[0])
+            for _, member, chain in best[:FINALISTS]:
+                longest = len(chain) - 1 if rounds is not None else min(len(chain), most)
+                hints = [fitted.shape for _, fitted in chain]
+                chains = [_chain(member, part, longest, search, hints) for part in parts]
+                recipes.append(_recipe(member, parts, chains, rounds, least, search))
+                bar.advance(note=f"error {min(one.error for one in recipes):.3g}")
+        except KeyboardInterrupt:
+            if not best:
+                raise
+            warn_interrupted()
+    if not recipes:
+        _, member, chain = min(best, key=lambda one: one[0])
+        recipes.append(_recipe(member, [trial], [chain], rounds, least, search))
+    return min(recipes, key=lambda one: one.error)
 
 
-def _judged(chains: list[Chain], search: Search, at: int) -> float:
-    """The mean error of a round over all folds, each with the λ that it would have taken."""
-    found = [chain[at] for chain in chains]
-    return float(np.mean([errors[search.penalties == one.penalty][0] for errors, one in found]))
-
-
-def _earliest(errors: list[float], least: int) -> int:
-    """The round of the least error; one more must be worth it."""
+def _earliest(errors: list[np.ndarray], w: np.ndarray, least: int) -> int:
+    """The round of the least mean error; one more must be worth it, and not by chance."""
     at = min(least, len(errors) - 1)
     for i in range(at + 1, len(errors)):
-        if errors[i] < (1.0 - GAIN) * errors[at]:
+        gain = errors[at] - errors[i]
+        mean = np.average(gain, weights=w)
+        chance = np.sqrt(np.average(np.square(gain - mean), weights=w) / len(w))
+        if mean > max(GAIN * np.average(errors[at], weights=w), CHANCE * chance):
             at = i
     return at
 
@@ -180,8 +206,7 @@ def _chain(
 
     `hints`: the shapes that were best before, by round. `stops`: at the first round that is worse.
     """
-    inputs = Inputs.of(member.inputs, part.X, part.w)
-    Z, T, Y = inputs(part.X), inputs(part.judge[0]), part.judge[1]
+    (Z, T), Y = part.inputs(member.inputs), part.judge[1]
     mean = np.average(part.Y, axis=0, weights=part.w)
     found: Chain = []
     root: np.ndarray | None = None
@@ -193,29 +218,46 @@ def _chain(
         if i or key not in part.first:
             fitted = best_of(shapes, root, Z, part.Y - mean, part.w, search.penalties)
             guess = (fitted.kernel.gram(T, Z) @ fitted.path).reshape(len(T), -1, Y.shape[1])
-            wrong = np.square(guess + mean - Y[:, None]).sum(axis=2)
-            found.append((np.average(wrong, axis=0, weights=part.judge[2]), fitted))
+            found.append((np.square(guess + mean - Y[:, None]).sum(axis=2), fitted))
             part.first.setdefault(key, found[-1])
         else:
             found.append(part.first[key])
-        errors, fitted = found[-1]
-        if i == rounds or (stops and i and errors.min() >= found[-2][0].min()):
+        fitted = found[-1][1]
+        if i == rounds or (stops and i and part.least(found[i]) >= part.least(found[i - 1])):
             break
-        root = bent(outer_product(fitted, Z, part.w, member.metric == "diagonal"))
+        diagonal = member.metric == "diagonal"
+        root = bent(outer_product(fitted.kernel, Z, Z, fitted.coef, part.w, diagonal))
         if root is None:
             break
     return found
 
 
-def _recipe(member: Member, chains: list[Chain], at: int, search: Search) -> Recipe:
-    """What the folds agree on: shapes of the first, λ in the middle, the last by its errors.
+def _recipe(
+    member: Member,
+    parts: list[Part],
+    chains: list[Chain],
+    rounds: int | None,
+    least: int,
+    search: Search,
+) -> Recipe:
+    """What the folds agree on: rounds, shapes of the first, λ in the middle, the last by errors.
 
     Leave-one-out errors of the last solution would take too small a λ: M has seen every row.
     """
+    w = np.concatenate([part.judge[2] for part in parts])
+    every = range(min(map(len, chains)))
+    # Each fold is judged with the λ that it would have taken.
+    judged = [
+        np.concatenate([wrong[:, search.penalties == f.penalty][:, 0] for wrong, f in found])
+        for found in ([chain[i] for chain in chains] for i in every)
+    ]
+    at = every[-1] if rounds is not None else _earliest(judged, w, least)
     shapes = tuple(fitted.shape for _, fitted in chains[0][: at + 1])
     penalties = [
         float(np.exp(np.mean([np.log(chain[i][1].penalty) for chain in chains]))) for i in range(at)
     ]
-    errors = np.mean([chain[at][0] for chain in chains], axis=0)
+    errors = np.average(np.concatenate([chain[at][0] for chain in chains]), axis=0, weights=w)
     last = float(search.penalties[errors.argmin()])
-    return Recipe(member, shapes, (*penalties, last), _judged(chains, search, at))
+    folds = tuple((part, chain[at][1]) for part, chain in zip(parts, chains, strict=True))
+    error = float(np.average(judged[at], weights=w))
+    return Recipe(member, shapes, (*penalties, last), error, folds)

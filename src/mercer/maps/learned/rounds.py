@@ -8,22 +8,24 @@ A round, for a kernel k of ‖A(x − z)‖:
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.spatial.distance import pdist
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer._lazy import record
-from mercer.gram.gradients import weighted_gradient
+from mercer._machine.cholesky import factorize, solve
+from mercer._progress import progress
+from mercer.gram.gradients import outer_product
 from mercer.kernels import PowerExponential
 from mercer.kernels.core import Kernel
 from mercer.kernels.on_inputs import root_of_metric
 
 #: λ that are tried, k(x, x) being 1; of equally good ones the first, smoothest counts.
 PENALTIES = 10.0 ** np.arange(1.0, -6.5, -0.5)
-#: Lengths that are tried, in units of the median distance.
-LENGTHS = (0.5, 2.0, 8.0)
 #: Rows whose median distance is the unit of lengths.
 MEDIAN_ROWS = 256
 
@@ -112,14 +114,6 @@ def best_of(
     return min(found, key=lambda one: one.error)
 
 
-def outer_product(fitted: Fitted, Z: np.ndarray, w: np.ndarray, diagonal: bool) -> np.ndarray:
-    """G over rows that count by their weights, or its diagonal."""
-    slopes = weighted_gradient(fitted.kernel, Z, Z, fitted.coef)
-    slopes *= np.sqrt(w / w.sum())[:, None, None]
-    flat = slopes.reshape(-1, Z.shape[1])
-    return np.square(flat).sum(axis=0) if diagonal else flat.T @ flat
-
-
 def bent(G: np.ndarray) -> np.ndarray | None:
     """A with AᵀA = G / max|G|; None where f is constant."""
     top = float(np.abs(G).max(initial=0.0))
@@ -132,21 +126,32 @@ def coefficients(
     """α = (K + λW⁻¹)⁻¹ Y."""
     K = np.asarray(kernel.gram(Z).dense(), dtype=np.float64)
     K[np.diag_indices(len(K))] += penalty / w
-    found: np.ndarray = cho_solve(cho_factor(K, overwrite_a=True), Y)
-    return found
+    if not factorize(K, 1):
+        raise np.linalg.LinAlgError(f"K + {penalty:g} I is not positive definite: raise alpha")
+    return solve(K, Y, 1)
 
 
 def learned(
     shapes: Any, penalties: Any, Z: np.ndarray, Y: np.ndarray, w: np.ndarray, diagonal: bool
 ) -> list[np.ndarray]:
-    """A after each round, of which each has a shape and a λ."""
+    """A after each round, of which each has a shape and a λ; Ctrl-C leaves those so far."""
     roots: list[np.ndarray] = []
-    for shape, penalty in zip(shapes, penalties, strict=True):
-        kernel = kernel_of(shape, roots[-1] if roots else None, Z)
-        coef = coefficients(kernel, Z, Y, w, penalty)
-        fitted = Fitted(shape, kernel, penalty, coef, coef, 0.0, coef)
-        root = bent(outer_product(fitted, Z, w, diagonal))
-        if root is None:
-            break
-        roots.append(root)
+    with progress("rounds", len(shapes)) as bar:
+        try:
+            for shape, penalty in zip(shapes, penalties, strict=True):
+                kernel = kernel_of(shape, roots[-1] if roots else None, Z)
+                coef = coefficients(kernel, Z, Y, w, penalty)
+                root = bent(outer_product(kernel, Z, Z, coef, w, diagonal))
+                if root is None:
+                    break
+                roots.append(root)
+                bar.advance()
+        except KeyboardInterrupt:
+            warn_interrupted()
     return roots
+
+
+def warn_interrupted() -> None:
+    """Say that Ctrl-C came: what is found so far counts."""
+    text = "interrupted: the metric is the best one that was found so far"
+    warnings.warn(text, ConvergenceWarning, stacklevel=2)

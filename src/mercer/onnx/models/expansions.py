@@ -15,7 +15,7 @@ from mercer.onnx.graph import Wire
 from mercer.onnx.models.outputs import Outputs, highest, shares_of
 from mercer.onnx.pairs import Pairs, check_vectors, dense, precision, working_dtype
 from mercer.onnx.preprocessing.table import Table
-from mercer.onnx.preprocessing.transformers import transform
+from mercer.onnx.preprocessing.transformers import learned_inputs, transform
 
 
 def values_of(f: KernelExpansion, table: Table) -> Wire:
@@ -113,6 +113,14 @@ def process(model: Any, table: Table, out: Outputs) -> None:
     single = model.y_train_.ndim == 1
     width = 1 if single else model.y_train_.shape[1]
     out.numbers("prediction", values_of(model.expansion_, table), width, single)
+
+
+def learned_regressor(model: Any, table: Table, out: Outputs) -> None:
+    expansion(model.expansion_, learned_inputs(model.inputs_, table), out)
+
+
+def learned_classifier(model: Any, table: Table, out: Outputs) -> None:
+    logistic(model, learned_inputs(model.inputs_, table), out)
 
 
 def one_class(model: Any, table: Table, out: Outputs) -> None:
@@ -255,11 +263,6 @@ REFUSED = {
     "fitted to labels_, can be exported",
     "DeformableTemplateClassifier": "it searches over deformations of images; the other "
     "classifiers can be exported on the pixels",
-    **dict.fromkeys(
-        ("RFMRegressor", "RFMClassifier"),
-        "the ranks of columns that it may see are not written for ONNX. Its expansion_ can be "
-        "exported, a function of the rows that inputs_ makes",
-    ),
 }
 
 

@@ -1,0 +1,147 @@
+"""Logits on a learned metric: of squares, calibrated, of logistic regression, or their mean.
+
+Squares of centered codes are best where classes hardly overlap, the log-loss where they do. Folds
+that learned the metric without their rows calibrate the scores of the one, choose the penalty of
+the other, and say how much each counts. All are linear in f: one expansion holds the logits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import log_softmax
+from sklearn.linear_model import LogisticRegression
+
+from mercer.expansion import KernelExpansion
+from mercer.learners.logistic import KernelLogisticRegression
+from mercer.maps.learned.choice import SMALL, Recipe
+from mercer.maps.learned.inputs import Inputs
+from mercer.maps.learned.metric import roots_of
+from mercer.maps.learned.rounds import coefficients, kernel_of
+
+#: Penalties of logistic regression that are tried, and how much it may count.
+PENALTIES, SHARES = 10.0 ** np.arange(-5.0, 1.0), (0.5, 1.0)
+#: Folds that try them where there are many rows; more rows than the second number: squares only.
+FOLDS, MOST_ROWS = 2, 4000
+#: The inverse of the penalty on the weights of scores, the folds that make them, and the least
+#: probability.
+CALIBRATION, CALIBRATION_FOLDS, LEAST = 10.0, 5, 1e-5
+
+
+def by_label(Y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Index, class and weight of every class of every row, of which Y has the shares."""
+    shares = np.hstack([1.0 - Y, Y]) if Y.shape[1] == 1 else Y
+    rows, labels = np.nonzero(shares > 0)
+    return rows, labels, (w[:, None] * shares)[rows, labels]
+
+
+def calibrated(scores: np.ndarray, Y: np.ndarray, w: np.ndarray) -> LogisticRegression:
+    """Probabilities from scores of rows that were left out.
+
+    A row of perfect scores per class is added, so that none is unknown.
+    """
+    ideal = np.eye(Y.shape[1]) if Y.shape[1] > 1 else np.array([[0.0], [1.0]])
+    scores, Y, w = np.vstack([scores, ideal]), np.vstack([Y, ideal]), np.append(w, ideal.any(1) | 1)
+    rows, labels, shares = by_label(Y, w)
+    model = LogisticRegression(C=CALIBRATION, max_iter=1000)
+    return model.fit(scores[rows], labels, sample_weight=shares)
+
+
+def held_out_scores(recipe: Recipe, X: np.ndarray, Y: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Scores of squares, of folds that learned the metric without their rows."""
+    scores, fold = np.empty_like(Y), np.arange(len(X)) % min(CALIBRATION_FOLDS, len(X))
+    for i in np.unique(fold) if len(X) > 1 else ():
+        a, b = fold != i, fold == i
+        inputs = Inputs.of(recipe.member.inputs, X[a], w[a])
+        Z, mean = inputs(X[a]), np.average(Y[a], axis=0, weights=w[a])
+        roots = roots_of(recipe, Z, Y[a] - mean, w[a])
+        last = len(roots)
+        kernel = kernel_of(recipe.shapes[last], roots[-1] if roots else None, Z)
+        coef = coefficients(kernel, Z, Y[a] - mean, w[a], recipe.penalties[last])
+        scores[b] = kernel.gram(inputs(X[b]), Z) @ coef + mean
+    return scores if len(X) > 1 else Y
+
+
+def log_shares(logits: np.ndarray) -> np.ndarray:
+    """Log-probabilities from one logit per class, or one in all for two classes."""
+    logits = logits if logits.ndim == 2 else np.stack([np.zeros(len(logits)), logits], axis=1)
+    found: np.ndarray = log_softmax(logits, axis=1)
+    return found
+
+
+def logits_of(
+    squares: KernelExpansion,
+    calibration: LogisticRegression,
+    Y: np.ndarray,
+    w: np.ndarray,
+    share: float,
+    penalty: float,
+) -> KernelExpansion:
+    """One logit per class, or one in all for two classes; `share` of them are of the log-loss."""
+    A = calibration.coef_
+    coef, b = squares.coef @ A.T, A @ squares.intercept + calibration.intercept_
+    if share and len(squares) == len(Y):
+        rows, labels, shares = by_label(Y, w)
+        logistic = KernelLogisticRegression(squares.kernel, alpha=penalty)
+        logistic.fit(squares.points[rows], labels, sample_weight=shares)
+        other = np.zeros_like(coef)
+        np.add.at(other, rows, logistic.dual_coef_.reshape(len(rows), -1))
+        coef = (1.0 - share) * coef + share * other
+        b = (1.0 - share) * b + share * logistic.intercept_
+    if len(A) == 1:
+        return KernelExpansion(squares.kernel, squares.points, coef[:, 0], b[0])
+    return KernelExpansion(squares.kernel, squares.points, coef, b)
+
+
+def chosen_share(recipe: Recipe, n: int) -> tuple[float, float]:
+    """How much logistic regression counts beside squares, and its penalty: least on the folds."""
+    if len(recipe.folds) < 2 or n > MOST_ROWS:
+        return 0.0, 0.0
+    few = len(recipe.folds[0][0].X) > SMALL
+    parts, scores, truth = [], [], []
+    for part, fitted in recipe.folds:
+        Z, T = part.inputs(recipe.member.inputs)
+        rows, labels, w = by_label(part.Y, part.w)
+        mean = np.average(part.Y, axis=0, weights=part.w)
+        scores.append(np.asarray(fitted.kernel.gram(T, Z) @ fitted.coef) + mean)
+        parts.append((fitted.kernel, Z[rows], T, labels, w))
+        truth.append(by_label(*part.judge[1:]))
+    targets = [[part.judge[i] for part, _ in recipe.folds] for i in (1, 2)]
+    calibration = calibrated(np.vstack(scores), *map(np.concatenate, targets))
+    if any(len(np.unique(labels)) < 2 for *_, labels, _ in parts):
+        return 0.0, 0.0
+    tried = range(FOLDS if few else len(parts))
+    squares = [log_shares(calibration.decision_function(one)) for one in scores]
+    K = [(np.asarray(k(Z, Z)), np.asarray(k(T, Z))) for k, Z, T, *_ in (parts[i] for i in tried)]
+
+    def loss(said: list[np.ndarray]) -> float:
+        """The mean log-loss of log-probabilities on the folds."""
+        each = [(said[i][truth[i][0], truth[i][1]], truth[i][2]) for i in tried]
+        values, weights = (np.concatenate(one) for one in zip(*each, strict=True))
+        return -float(np.average(np.maximum(values, np.log(LEAST)), weights=weights))
+
+    def judged(at: int) -> tuple[float, float, float]:
+        """The best share of logistic regression with one penalty."""
+        said = []
+        for i in tried:
+            *_, labels, w = parts[i]
+            model = KernelLogisticRegression("precomputed", alpha=float(PENALTIES[at]))
+            model.fit(K[i][0], labels, sample_weight=w)
+            one = np.full_like(squares[i], np.log(LEAST))
+            one[:, model.classes_] = log_shares(model.decision_function(K[i][1]))
+            said.append(one)
+        found = []
+        for share in SHARES:
+            mixed = [
+                log_shares((1.0 - share) * a + share * b)
+                for a, b in zip(squares, said, strict=False)
+            ]
+            found.append((loss(mixed), share, float(PENALTIES[at])))
+        return min(found)
+
+    # Downhill from the penalty of squares: the loss has one valley.
+    at = int(np.abs(np.log(PENALTIES / recipe.penalties[-1])).argmin())
+    best = judged(at)
+    for step in (-1, 1):
+        while 0 <= at + step < len(PENALTIES) and (there := judged(at + step))[0] < best[0]:
+            at, best = at + step, there
+    return best[1:] if best[0] < loss(squares) else (0.0, 0.0)
