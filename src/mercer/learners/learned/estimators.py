@@ -112,7 +112,9 @@ class _Learned(Savable, BaseEstimator):
         total = slopes.sum()
         self.importances_ = slopes / total if total > 0 else slopes
         if len(some) < len(Z):
-            ridge = KernelRidge(self.kernel_, alpha=self.alpha_, n_centers=self.n_centers)
+            ridge = KernelRidge(
+                self.kernel_, alpha=self.alpha_, n_centers=self.n_centers, fit_intercept=False
+            )
             expansion = ridge.fit(Z, Y - mean, sample_weight=w).expansion_
         else:
             expansion = KernelExpansion(self.kernel_, Z, fitted.coef)
