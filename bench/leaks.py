@@ -20,7 +20,7 @@ from truth import option
 
 from mercer.data.dataset import Dataset
 from mercer.selection.preprocess import check_targets
-from mercer.selection.traps import check
+from mercer.selection.data_checks import check
 
 Random = np.random.Generator
 TASKS = ("classification", "regression")

@@ -151,7 +151,7 @@ def test_the_scores_are_those_without_a_budget():
         for budget in (None, 1e4)
     )
     scores = [next(r.scores for r in b.rows if r.rival) for b in (one, two)]
-    assert scores[0] == scores[1][: len(scores[0])]
+    assert scores[1] == scores[0][: len(scores[1])]
 
 
 def test_an_estimator_that_cannot_travel_runs_here_and_that_is_said():

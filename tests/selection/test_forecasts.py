@@ -75,8 +75,7 @@ def test_a_winner_that_seems_too_slow_is_fitted_on_all_rows_when_it_is_not(monke
 
     monkeypatch.setattr(Race, "fit_seconds", fit_seconds)
     monkeypatch.setattr("mercer.selection.choice.MOST_ROWS", 100)
-    monkeypatch.setattr("mercer.selection.racing.more_rows.MoreRows.run", lambda self: False)
-    monkeypatch.setattr("mercer.selection.racing.more_rows.MoreRows.measure", lambda *args: None)
+    monkeypatch.setattr("mercer.selection.racing.finals.Finals.run", lambda self, fresh: None)
     board = mercer.compare(X, y, budget=1000, rivals=["linear"], **QUICK)
     assert board.best_row.kernel
     assert board.saved.rows == 400  # those kept back included
@@ -94,7 +93,7 @@ def test_forecasts_are_of_fits_as_they_are_saved(monkeypatch):
     monkeypatch.setattr(Race, "fit_seconds", fit_seconds)
     monkeypatch.setattr("mercer.selection.choice.MOST_ROWS", 200)
     mercer.compare(X, y, budget=1000, rivals=["linear", "boosting"], holdout=None, **QUICK)
-    assert {kind for kind, fitted in seen if fitted} == {"kernel", "linear", "trees"}
+    assert {"kernel", "trees"} <= {kind for kind, fitted in seen if fitted}
     assert max(rows for _, fitted in seen for rows in fitted) == 400 - 67  # but one fold
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import mercer
 from mercer.data.dataset import Dataset
+from mercer.selection.data_checks import check
 from mercer.selection.holdout import (
     FEWEST_ANSWERS,
     Headline,
@@ -18,7 +19,6 @@ from mercer.selection.holdout import (
     plan_holdout,
 )
 from mercer.selection.metrics import accuracy, r2
-from mercer.selection.traps import check
 
 FEW = {"kernels": ["gaussian(1)", "linear()"], "learners": ["ridge"], "cv": 3}
 

@@ -11,7 +11,7 @@ import mercer
 from mercer import Gaussian, Linear, Periodic
 from mercer.selection import SearchNode, SearchTree, alignment, search_kernel
 from mercer.selection.kernel_search.blocks import blocks_for, strongest_periods
-from mercer.selection.racing.stages import scaled_copies
+from mercer.selection.racing.candidates import scaled_copies
 from mercer.selection.trainers.grid import climb, smoothed_best
 from mercer.selection.trainers.ridge import descend
 

@@ -15,6 +15,7 @@ from mercer._examples import count as count_of
 from mercer._machine.interrupts import CTRL_C, acknowledge
 from mercer.data.dataset import Dataset, Note
 from mercer.kernels import Kernel, as_kernel
+from mercer.selection.data_checks import Checked
 from mercer.selection.folds import draw_order, splits_of
 from mercer.selection.kernel_search.search import search_kernel
 from mercer.selection.kernel_search.tree import SearchTree
@@ -24,14 +25,14 @@ from mercer.selection.preprocess import Preprocessing, preprocessing
 from mercer.selection.racing.apart import Apart
 from mercer.selection.racing.candidates import kernels_for
 from mercer.selection.racing.clock import Clock, Stopwatch
-from mercer.selection.racing.more_rows import MoreRows
-from mercer.selection.racing.race import Data, Entry, Race
-from mercer.selection.racing.stages import EXTRA_REPEATS, planned, run_stages
-from mercer.selection.racing.told import Told
+from mercer.selection.racing.entries import Data, Entry
+from mercer.selection.racing.finals import EXTRA_REPEATS, Finals
+from mercer.selection.racing.progress_messages import ProgressMessages
+from mercer.selection.racing.race import Race
+from mercer.selection.racing.stages import planned, run_stages
 from mercer.selection.rivals.named import Rival
 from mercer.selection.rivals.trainer import rival_trainers
 from mercer.selection.trainers.grid import trainers_for
-from mercer.selection.traps import Checked
 
 #: Rows that the choice is made on; beyond this, a sample of so many is drawn.
 MOST_ROWS = 6_000
@@ -96,6 +97,7 @@ class Choice:
         self.notes = [n for n, kind in about.items() if kind not in ("task", "missing")]
         self.notes += [*self.steps.notes, *checked.notes]
         self.search: SearchTree | None = None
+        self.finals: Finals | None = None
         #: The kernels that the caller named, if any.
         self.named: list[Kernel] = []
         self.interrupted = False
@@ -106,7 +108,7 @@ class Choice:
         self.prepare(cv, repeats)
         candidates = self.candidates(kernels)
         steps = planned(len(candidates), self.trainers, len(self.rivals))
-        with Told(told, self.clock, steps) as say:
+        with ProgressMessages(told, self.clock, steps) as say:
             if search and self.steps.kind != "strings":
                 candidates = [self.grown_kernel(say), *candidates]
             self.race(candidates, repeats, say)
@@ -188,14 +190,14 @@ class Choice:
             rivals = rival_trainers(
                 self.rivals, self.data.X, self.task, self.data.classes, self.class_weight
             )
-            more = None
-            if self.times is None:
+            if self.clock.budget is not None:
                 order = draw_order(self.y, self.classified, self.seed)
-                more = MoreRows(
-                    race, self.found, self.drawn, order, self.groups, self.measure,
+                self.finals = Finals(
+                    race, self.found, self.drawn, order, self.groups, self.times, self.measure,
                     self.last.pipeline,
                 )  # fmt: skip
-            run_stages(race, list(dict.fromkeys(kernels)), self.trainers, repeats, rivals, more)
+            kernels = list(dict.fromkeys(kernels))
+            run_stages(race, kernels, self.trainers, repeats, rivals, self.finals)
         if self.interrupted and not race.best():
             raise KeyboardInterrupt
 
@@ -217,7 +219,8 @@ class Choice:
         self.winner = affordable(race, stored or standing)
         with self.until_interrupted():
             say(f"last fit: {self.winner.trainer.learner}")
-            self.last.run(self.winner, self.found)
+            models = {} if self.finals is None else self.finals.models
+            self.last.run(self.winner, self.found, models.get(self.winner.index))
         if not hasattr(self.last, "best"):
             self.last.run(self.winner, self.found)
         return race.best()

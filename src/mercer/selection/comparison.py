@@ -16,6 +16,7 @@ from mercer.kernels import as_kernel
 from mercer.selection.board.scoreboard import OutOfFold, Scoreboard
 from mercer.selection.board.summary import board_of
 from mercer.selection.choice import Choice
+from mercer.selection.data_checks import check
 from mercer.selection.holdout import (
     REFIT_ROWS,
     SHARE,
@@ -26,13 +27,13 @@ from mercer.selection.holdout import (
     headline_of,
     plan_holdout,
 )
+from mercer.selection.last_fit import HOPE
 from mercer.selection.preprocess import check_targets
 from mercer.selection.racing.apart import Apart, CannotTravel
 from mercer.selection.racing.clock import Clock, seconds_of
-from mercer.selection.racing.race import with_workers
+from mercer.selection.racing.forecasts import with_workers
 from mercer.selection.rivals.named import rivals_of
 from mercer.selection.trainers.grid import names_of_learners
-from mercer.selection.traps import check
 
 
 def compare(
@@ -185,8 +186,10 @@ def _part_kept_back(
     made = chosen(train, clock.rest(), progress, held=len(test), refit=refit)
     # What a fit with the rows kept back will take, where it is made.
     again = made.contest.fit_seconds(made.winner, len(found))
-    refit = (refit or clock.budget is not None) and clock.left() > again
-    refit &= len(made.last.rows) == len(train)
+    if refit:
+        refit = clock.left() > HOPE * again
+    elif clock.budget is not None:
+        refit = clock.left() > again and len(made.last.rows) == len(train)
     headline = None
     with made.until_interrupted():
         end = made.clock.end if made.interrupted else clock.end - again * refit

@@ -20,11 +20,11 @@ from mercer._escape.terminal import printable
 from mercer.data.dataset import Dataset
 from mercer.learners.probabilities import by_class, scores_of
 from mercer.selection.board.scoreboard import OutOfFold
+from mercer.selection.data_checks import Checked
 from mercer.selection.folds import draw_order, splits_of
 from mercer.selection.metrics import Metric, accuracy, needs
 from mercer.selection.scores import cross_calibrated
 from mercer.selection.trainers.base import decide
-from mercer.selection.traps import Checked
 
 #: Up to so many rows, parts are held out in turn; with a budget, from so many seconds on.
 FEW_ROWS, ENOUGH_SECONDS = 1_000, 20.0

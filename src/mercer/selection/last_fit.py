@@ -19,11 +19,17 @@ from mercer.learners.probabilities import CalibratedScores, evidence
 from mercer.selection.folds import draw_order
 from mercer.selection.preprocess import Preprocessing
 from mercer.selection.racing.clock import Stopwatch
-from mercer.selection.racing.race import Entry, Race
+from mercer.selection.racing.entries import Entry
+from mercer.selection.racing.forecasts import CAREFUL
+from mercer.selection.racing.race import Race
 from mercer.selection.trainers.base import Outcome
 
 #: So many times the rows make another last fit worth its time.
 WORTH = 1.15
+#: The share of its forecast that a last fit on all rows needs to be tried.
+HOPE = 0.8
+#: The share of a budget by which such a fit may be late.
+LATE = 0.04
 #: At most so many times the rows in the next of them.
 STEP = 3
 
@@ -46,11 +52,24 @@ class LastFit:
         steps = [(name, clone(step)) for name, step in self.steps.steps]
         return Pipeline([*steps, ("model", model)])
 
-    def run(self, winner: Entry, found: Dataset) -> None:
-        """On all rows, or on as many as the time allows; what a fit took corrects the forecast."""
-        race = self.race
-        least = min(winner.size, len(found))
-        if race.rows_in(winner, race.clock.left() / race.fits) < len(found):
+    def run(
+        self, winner: Entry, found: Dataset, known: tuple[Any, np.ndarray] | None = None
+    ) -> None:
+        """On all rows, or on as many as the time allows; what a fit took corrects the forecast.
+
+        `known` is the winner fitted on most of these rows, with their indices. It answers for the
+        rows kept back where there is time for one more fit only, which is then made with them.
+        """
+        race, least = self.race, min(winner.size, len(found))
+        left = race.clock.left()
+        if known is not None:
+            (self.best, self.rows), self.seconds = known, winner.fitted[len(known[1])]
+            self.best.schema_ = found.schema
+            last = race.last_fit_seconds(winner)
+            both = CAREFUL * (last + race.fit_seconds(winner, len(found)))
+            if race.all_rows > len(found) and both > left > HOPE * last:
+                return
+        elif race.rows_in(winner, left) < len(found):
             winner.trainer.exact = False
             # On as many as it was compared on: what that takes is known, and little.
             self.fit(winner, found, least)
@@ -59,7 +78,7 @@ class LastFit:
                 # By steps, so that what a fit took corrects the forecast of the next one.
                 count = race.rows_in(winner, race.clock.left())
                 count = min(count, STEP * len(self.rows) or count)
-                if len(self.rows) and count < WORTH * len(self.rows):
+                if len(self.rows) and count < min(WORTH * len(self.rows), len(found)):
                     return
                 with until(race.clock.end - race.answer_seconds(winner, count)):
                     self.fit(winner, found, count)
@@ -85,7 +104,8 @@ class LastFit:
 
     def again(self, winner: Entry, whole: Dataset, end: float) -> bool:
         """On all rows, those kept back included, until `end`; whether there was time for it."""
-        with suppress(OutOfTime), until(end):
+        late = LATE * (self.race.clock.budget or 0.0)
+        with suppress(OutOfTime), until(end + late):
             self.fit(winner, whole, len(whole))
             return True
         return False

@@ -130,7 +130,7 @@ def found(X, y, options):
         rows = rows.reshape(len(rows), -1) if getattr(rows, "ndim", 2) == 3 else rows
         answers = board.best.predict(rows)
     told = without_times(board.to_dict())
-    # What the race itself says; headlines, traps and rivals have tests of their own.
+    # What the race itself says; headlines, checks of the data and rivals have tests of their own.
     del told["headline"], told["saved"], told["best"]["rival"]
     for row in told["rows"]:
         del row["rival"]

@@ -12,7 +12,7 @@ from mercer.selection.board.scoreboard import Saved, Scoreboard, show_seconds
 from mercer.selection.choice import Choice
 from mercer.selection.holdout import Headline
 from mercer.selection.racing.clock import Clock
-from mercer.selection.racing.standing import baseline, out_of_fold, row_of, with_baseline
+from mercer.selection.racing.rows_of_board import baseline, out_of_fold, row_of, with_baseline
 from mercer.selection.rivals.verdict import verdict
 
 #: Candidates that failed which are named.
@@ -64,11 +64,14 @@ def board_of(choice: Choice, clock: Clock, headline: Headline | None = None) -> 
 
 def _folds(choice: Choice) -> str:
     """How the winner was judged in the race."""
-    winner, judged = choice.winner, len(choice.winner.tests[0])
-    if len(winner.scores) >= winner.first:
+    winner = choice.winner
+    if len(winner.scores) >= winner.first and not (
+        winner.final and len(choice.drawn) < len(choice.found)
+    ):
         return choice.folds
-    if winner.chosen:  # it went on with more rows
-        return f"decided on {judged} rows held out once by fits on {winner.size}"
+    if winner.final:
+        judged = len(np.unique(np.concatenate(winner.tests)))
+        return f"decided on {judged} rows held out, by fits on {winner.size}"
     return f"decided on {len(winner.scores)} of the folds of a {choice.folds}"
 
 
@@ -82,7 +85,8 @@ def _proof(choice: Choice) -> Any:
 def _outcome(choice: Choice, learned: bool) -> list[str]:
     """What is to be said about the race and its winner."""
     race, rows, notes = choice.contest, len(choice.whole), []
-    if race.last < rows:
+    judged = len(choice.winner.tests[0]) if choice.winner.final else 0
+    if race.last + judged < rows:
         fitted = len(choice.last.rows)
         notes.append(
             f"candidates are compared on {race.last} of {rows} rows, the winner is fitted on "

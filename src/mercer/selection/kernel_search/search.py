@@ -30,9 +30,8 @@ from mercer.selection.kernel_search.blocks import blocks_for
 from mercer.selection.kernel_search.evidence import explained
 from mercer.selection.kernel_search.tree import SearchNode, SearchTree
 from mercer.selection.kernel_search.words import in_words, summands
-from mercer.selection.racing.candidates import rounded
-from mercer.selection.racing.race import with_workers
-from mercer.selection.racing.stages import scaled_copies
+from mercer.selection.racing.candidates import rounded, scaled_copies
+from mercer.selection.racing.forecasts import with_workers
 from mercer.selection.trainers.ridge import best_penalty
 
 #: Rows that the search looks at.

@@ -6,6 +6,7 @@ are candidates of their own. No target is looked at, so nothing here can flatter
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,9 @@ from mercer.kernels import (
 SAMPLE, VALUES = 400, 8_000_000
 #: Beyond this many columns, sums over single columns are slow, and radial kernels serve as well.
 MOST_COLUMNS = 200
+#: Factors on a scale that are tried around the best kernel.
+FACTORS = (0.7, 1.4)
+_SCALES = ("sigma", "length", "rate", "gamma")
 
 
 def median_distance(X: Any, seed: int = 0, norm: int = 2) -> float:
@@ -130,3 +134,17 @@ def string_kernels(X: list[Any]) -> list[Kernel]:
 def kernels_for(X: Any, kind: str) -> list[Kernel]:
     """Candidates for rows as they come out of the preprocessing."""
     return string_kernels(X) if kind == "strings" else vector_kernels(X, kind)
+
+
+def scaled_copies(kernel: Kernel) -> list[Kernel]:
+    """The kernel with one of its scales, or of its inner weights, a little smaller or larger.
+
+    >>> scaled_copies(2.0 * Gaussian(1.0))
+    [2.0 * Gaussian(sigma=0.7), 2.0 * Gaussian(sigma=1.4)]
+    """
+    made = []
+    for name, value in kernel.get_params(deep=True).items():
+        scales = name.split("__")[-1] in _SCALES or name.endswith("__factor")
+        if scales and isinstance(value, float) and math.isfinite(value):
+            made += [kernel.set_params(**{name: float(f"{value * f:.3g}")}) for f in FACTORS]
+    return made

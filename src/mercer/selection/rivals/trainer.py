@@ -22,9 +22,9 @@ class RivalTrainer(GridTrainer):
         self.entry = Learner(rival.name)
         self.learner, self.grid = rival.name, rival.grid_for(task)
 
-    def make(self, kernel: Any, index: int, unit: float, spread: float) -> Any:
+    def make(self, kernel: Any, index: int, unit: float, spread: float, last: bool = False) -> Any:
         model = self.rival.make(self.task, self.classes, self.grid.values[index])
-        return self.weighted(model, kernel)
+        return self.weighted(model, last)
 
     def blocks(self, fold: Fold) -> tuple[Any, Any]:
         return fold.examples()

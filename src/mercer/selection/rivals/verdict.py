@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mercer.selection.board.shown import metric_name, with_unit
-from mercer.selection.racing.race import Entry
+from mercer.selection.racing.entries import Entry
 
 
 def verdict(standing: list[Entry], winner: Entry, metric: str) -> list[str]:

@@ -32,6 +32,7 @@ class Fold:
     with_scores: bool = False
     groups: np.ndarray | None = None
     times: np.ndarray | None = None
+    kernel: Any = None  # where it computes K of the examples by a formula
     _inner: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
@@ -65,6 +66,10 @@ class Outcome:
     truth: np.ndarray | None = None  # the true classes, beside scores
 
 
+#: Stands for a candidate that has run in no fold: the first of its settings.
+UNTRIED = Outcome(np.empty(0), np.empty(0), 0, 0.0, 0.0, 0, {0: 0.0})
+
+
 class Trainer:
     """A learner of the catalog at work; `learner` is the name of its class."""
 
@@ -96,6 +101,10 @@ class Trainer:
     def memory(self, model: Any) -> int:
         """Bytes of a model that keeps no examples; 0 for one that does."""
         return 0
+
+    def picked(self, outcomes: Sequence[Outcome]) -> int:
+        """The index in the grid that all folds together choose."""
+        raise NotImplementedError
 
     def final(self, kernel: Any, outcomes: Sequence[Outcome], unit: float, y: Any) -> Any:
         """The learner to fit on all rows, its parameters chosen from what all folds found."""

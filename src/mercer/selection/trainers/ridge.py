@@ -35,10 +35,10 @@ class Penalty:
     tried: dict[int, float]
 
 
-#: Rows up to which the last ridge fit looks for its penalty once more; is exact in any memory; and
-#: is exact where K and a factor of it fit into the memory. In 8 columns, 12,000 rows took 10 s of
-#: one processor (R² .92), 3,000 centers of them 4 s (R² .88).
-AGAIN_ROWS, SMALL_ROWS, EXACT_ROWS = 3_000, 8_000, 15_000
+#: Rows up to which the last ridge fit looks for its penalty once more; is exact even where time is
+#: short; and is exact where K and a factor of it fit into the memory. In 8 columns, 12,000 rows
+#: took 10 s of one processor (R² .92), 3,000 centers of them 4 s (R² .88).
+AGAIN_ROWS, SMALL_ROWS, EXACT_ROWS = 3_000, 5_000, 15_000
 #: Penalties relative to the mean of k(x, x), and the index at which the descent begins.
 PENALTIES = find("ridge", "regression").grid_for("regression").values
 BEGIN = 9
@@ -91,9 +91,12 @@ class RidgeTrainer(Trainer):
             scores=scores if fold.with_scores else None,
         )
 
-    def final(self, kernel: Any, outcomes: Sequence[Outcome], unit: float, y: Any) -> Any:
+    def picked(self, outcomes: Sequence[Outcome]) -> int:
         # In the middle of what the folds chose, and one of them.
-        middle = median_low([o.pick for o in outcomes])
+        return median_low([o.pick for o in outcomes])
+
+    def final(self, kernel: Any, outcomes: Sequence[Outcome], unit: float, y: Any) -> Any:
+        middle = self.picked(outcomes)
         make = partial(self.entry.estimator(self.task), kernel, fit_intercept=True, random_state=0)
         if len(y) <= AGAIN_ROWS:
             # All rows choose once more around what the folds chose, for three solutions.

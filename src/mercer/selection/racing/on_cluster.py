@@ -15,13 +15,14 @@ from typing import Any
 from mercer._machine.deadline import OutOfTime, until
 from mercer.engines.cluster.pool import Call, gather_until
 from mercer.selection.racing.clock import Clock
-from mercer.selection.racing.race import Data, Entry, Race
+from mercer.selection.racing.entries import Data, Entry
+from mercer.selection.racing.race import Race
 
 #: What a candidate is; all else of it is what a stage found.
 _NAMES = ("kernel", "trainer", "index")
 
 
-def run_elsewhere(
+def run_on_cluster(
     race: Race, entries: list[Entry], size: int, keep: float = 0.0, repeat: int = 0
 ) -> None:
     """All folds of one repeat of all these candidates; `keep` seconds are left alone."""

@@ -10,13 +10,13 @@ from mercer._progress import progress as progress_bar
 from mercer.selection.racing.clock import Clock
 
 
-class Told:
+class ProgressMessages:
     """Tells it to a bar, or to whoever asked."""
 
     def __init__(
-        self, told: Callable[[str, float], None] | bool | None, clock: Clock, steps: int
+        self, receiver: Callable[[str, float], None] | bool | None, clock: Clock, steps: int
     ) -> None:
-        self.told = told if callable(told) else None
+        self.receiver = receiver if callable(receiver) else None
         self.clock, self.steps = clock, steps
         self.done, self.share = 0, 0.0
 
@@ -36,8 +36,8 @@ class Told:
         share = min(max(share, self.share), 0.99)
         self._bar.advance(share - self.share, note=text)
         self.share = share
-        if self.told is not None:
-            self.told(text, share)
+        if self.receiver is not None:
+            self.receiver(text, share)
 
     def __exit__(self, *error: Any) -> None:
         self._bar.__exit__(*error)

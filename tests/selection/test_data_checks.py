@@ -11,8 +11,8 @@ from sklearn.pipeline import Pipeline
 
 import mercer
 from mercer.data.dataset import Dataset
+from mercer.selection.data_checks import check
 from mercer.selection.preprocess import preprocessing
-from mercer.selection.traps import check
 
 N = 300
 EVERY_DAY = pd.date_range("2024-01-01", periods=N).astype(str)

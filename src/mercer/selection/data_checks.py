@@ -61,7 +61,7 @@ class Checked:
 
 
 def check(found: Dataset, groups: Any = None, time: Any = None) -> Checked:
-    """Look for traps in examples and targets.
+    """Look for what would make a score a lie, in examples and targets.
 
     `groups` and `time` are values per row, or the name of a column, which is then taken out.
     """

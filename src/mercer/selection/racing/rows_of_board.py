@@ -9,7 +9,8 @@ import numpy as np
 
 from mercer.data.dataset import Dataset
 from mercer.selection.board.scoreboard import TOO_SLOW, OutOfFold, Row
-from mercer.selection.racing.race import Data, Entry, Race
+from mercer.selection.racing.entries import Data, Entry
+from mercer.selection.racing.race import Race
 from mercer.selection.scores import judged
 
 
