@@ -7,7 +7,7 @@ import mercer
 from mercer.lab.compute.learners import LEARNERS
 from mercer.lab.compute.models import fitted, for_classes
 from mercer.lab.compute.presets import PRESETS
-from mercer.lab.compute.states import State, lattice
+from mercer.lab.compute.states import Source, State, lattice
 
 
 @pytest.mark.parametrize("learner", list(LEARNERS))
@@ -31,7 +31,7 @@ def test_a_field_is_the_score_of_the_model(ask, state, learner, preset):
     assert reply.facts["training"] == np.mean(model.predict(read.X) != read.y)
 
 
-@pytest.mark.parametrize("learner", list(LEARNERS))
+@pytest.mark.parametrize("learner", [n for n, one in LEARNERS.items() if one.takes_kernel])
 @pytest.mark.parametrize("preset", ["moons", "three"])
 def test_contributions_sum_to_the_score(ask, state, learner, preset):
     given = state(learner, preset)
@@ -208,3 +208,55 @@ def test_errors_after_every_visit_end_where_the_model_is(ask, state, learner, pr
         classes = np.unique(read.y)
         said = classes[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
         assert path[5] == pytest.approx(np.mean(said != read.y))
+
+
+def test_errors_over_a_number_are_those_of_the_fits(ask, state):
+    given = state("svm", "noisy_xor", "gaussian(0.5)", n=60)
+    given["source"]["noise"] = 0.45
+    X, y = Source.read(given["source"]).points()
+    given |= {"X": X.ravel().tolist(), "y": y.tolist()}
+    over = ask("errors_over", state=given, number=0).arrays
+    assert len(set(over["left_out"].tolist())) > 3
+    for i in (0, 7, 14):
+        same = given | {"kernel": f"gaussian({over['tried'][i]:.4g})"}
+        errors = ask("errors", state=same).facts
+        assert over["training"][i] == pytest.approx(errors["training"])
+        assert over["left_out"][i] == pytest.approx(errors["left_out"])
+
+
+def test_a_view_is_a_part_of_the_picture(ask, state):
+    given = state("svm", "moons")
+    near = ask("field", state=given, size=9, visits=False, view=[0.5, -0.25, 0.5]).arrays["field"]
+    model = LEARNERS["svm"].make(State.read(given).parsed, {})
+    model.fit(np.reshape(given["X"], (-1, 2)), given["y"])
+    corner = model.decision_function([[0.0, 0.25], [1.0, 0.25]])
+    np.testing.assert_allclose(near[0, 0, [0, -1]], corner, rtol=1e-5)
+
+
+def test_new_points_are_asked_only_where_all_points_are_of_the_sample(ask, state):
+    given = state("ridge", "moons")
+    assert ask("errors", state=given).facts["test"] is not None
+    given["X"][0] += 0.5
+    assert ask("errors", state=given).facts["test"] is None
+    assert "X_new" not in ask("script", state=given).facts["script"]
+
+
+def test_the_walk_is_the_lecture_s(ask):
+    source = {"preset": "xor", "n": PRESETS["xor"].n, "noise": PRESETS["xor"].noise, "seed": 0}
+    points = ask("points", source=source).facts
+    given = {"kernel": "polynomial(2)", "learner": "walk", "options": {}, "source": source,
+             "X": points["X"], "y": points["y"]}  # fmt: skip
+    reply = ask("field", state=given, size=9, visits=True)
+    assert reply.arrays["mistakes"][-1] == 1
+    assert reply.arrays["index"].tolist()[:4] == [0, 1, 2, 3]
+
+
+def test_the_ellipse_is_that_of_the_learned_metric(ask, state):
+    given = state("learned", "blobs", n=60, rounds=2)
+    metrics = ask("field", state=given, size=8, visits=False).arrays["metrics"]
+    read = State.read(given)
+    model = LEARNERS["learned"].make(None, {"rounds": 2}).fit(read.X, read.y)
+    assert metrics.shape == (3, 2, 2)
+    scale = model.inputs_.scale
+    np.testing.assert_allclose(metrics[-1] * np.outer(scale, scale), model.metric_, rtol=1e-5)
+    assert np.linalg.eigvalsh(metrics).min() > -1e-6

@@ -43,9 +43,12 @@ def test_a_link_leads_to_a_picture(ask, state):
     if panel == "digits":
         assert re.fullmatch("t[0-9]", given.pop("strokes", "t0"))
         assert abs(float(given.pop("angle", 0))) <= 180
+        assert abs(float(given.pop("shift", 0))) <= 0.3
+        assert given.pop("as", "drawn") == "drawn"
         assert not given
         return
     kernel, name = given.pop("kernel"), given.pop("data")
+    assert int(given.pop("visit", 0)) <= 1000
     learner = given.pop("learner", "perceptron")
     noise = float(given.pop("noise", 0.1))
     if panel == "curves":
@@ -75,18 +78,114 @@ def test_a_link_leads_to_a_picture(ask, state):
     assert "error" not in reply.facts, reply.facts
 
 
-def test_the_walk_of_the_first_tour_is_as_told(ask):
-    """Two mistakes and f = 4x₁x₂, up to the scale of the picture."""
-    source = {"preset": "xor", "n": PRESETS["xor"].n, "noise": PRESETS["xor"].noise, "seed": 0}
+def asked(ask, state):
+    """A state of the playground as its address has it, ready to be sent."""
+    given = {name: values[0] for name, values in parse_qs(state).items()}
+    entry = PRESETS[given["data"]]
+    source = {"preset": given["data"], "n": entry.n, "noise": float(given.get("noise", entry.noise)),
+              "seed": 0}  # fmt: skip
     points = ask("points", source=source).facts
-    X = np.reshape(points["X"], (-1, 2))
-    state = {"kernel": "polynomial(2)", "learner": "perceptron", "options": {}, "source": source,
-             "X": points["X"], "y": points["y"]}  # fmt: skip
-    text = next(s["text"] for s in TOURS[0]["steps"] if "4x₁x₂" in s["text"])
-    assert "two mistakes" in text
-    reply = ask("field", state=state, size=9, visits=True)
-    assert reply.arrays["mistakes"][-1] == 2
-    f = ask("pixel", state=state, x=X[0].tolist(), visit=None).facts["score"][0]
-    beside = ask("pixel", state=state, x=[X[0, 0], 0.0], visit=None).facts["score"][0]
-    assert abs(f) == pytest.approx(4 * abs(X[0].prod()) * np.abs(X).max() ** 2)
-    assert abs(beside) < 1e-12
+    return {"kernel": given["kernel"], "learner": given["learner"], "options": {}, "source": source,
+            "X": points["X"], "y": points["y"]}  # fmt: skip
+
+
+def step_named(title):
+    return next(step for tour in TOURS for step in tour["steps"] if step["title"] == title)
+
+
+def test_the_walk_of_the_first_tour_is_as_told(ask):
+    """One mistake and (x₁ + x₂)²; with ties as mistakes two, and a multiple of x₁x₂."""
+    step = step_named("The walk of the lecture")
+    for learner, mistakes, zero in (("walk", 1, (1.0, -1.0)), ("perceptron", 2, (1.0, 0.0))):
+        state = asked(ask, f"data=xor&kernel=polynomial(2)&learner={learner}")
+        reply = ask("field", state=state, size=9, visits=True)
+        assert reply.arrays["mistakes"][-1] == mistakes
+        f = [ask("pixel", state=state, x=list(x), visit=None).facts["score"][0]
+             for x in (zero, (1.0, 1.0), (0.5, 0.5))]  # fmt: skip
+        assert abs(f[0]) < 1e-12
+        assert f[1] == pytest.approx(4 * f[2])
+    assert "one mistake" in step["text"]
+    assert "there are two" in step["text"]
+
+
+def test_overfitting_is_seen_in_the_errors_left_out(ask):
+    found = {}
+    for words, state in LINK.findall(step_named("Overfitting")["text"]):
+        found[words] = ask("errors", state=asked(ask, state)).facts
+    assert found["Too small"]["training"] == 0
+    least = found["in between"]["left_out"]
+    assert least + 0.1 < min(found["Too small"]["left_out"], found["too large"]["left_out"])
+
+
+def test_no_step_begins_with_an_empty_plane(ask):
+    for tour in TOURS:
+        for step in tour["steps"]:
+            given = parse_qs(step["state"])
+            if given["panel"] != ["playground"] or "visit" in given or "learner" not in given:
+                continue
+            field = ask("field", state=asked(ask, step["state"]), size=16, visits=False)
+            assert np.ptp(field.arrays["field"]) > 1e-6, step["title"]
+
+
+def right(title):
+    guess = step_named(title)["guess"]
+    return guess["choices"][guess["right"]]
+
+
+def test_the_right_guesses_are_right(ask):
+    """Each answer that a tour calls right, by the library."""
+    import mercer
+    from mercer import data, theory
+
+    corners, labels = data.xor()
+    assert right("Sometimes no line will do") == str(4 - theory.fewest_errors(corners, labels)[2])
+    assert right("Up to some degree") == str(mercer.Polynomial(2, offset=1).n_dims(2))
+    assert right("The walk of the lecture") == "1"  # tested above
+    assert right("The common kernels") == "tanh(u·v − 1)"
+    assert [bool(mercer.prove(mercer.parse(k), n_features=2)) for k in
+            ("(x·z)^3", "exp(-|x-z|^2)", "tanh(x·z - 1)")] == [True, True, False]  # fmt: skip
+    assert right("Overfitting") == "0 %"  # tested above
+    assert right("Which similarities are kernels?") == "‖x − z‖²"
+    assert [bool(mercer.prove(mercer.parse(k), n_features=2)) for k in
+            ("x·z", "|x-z|^2", "(x·z)^3")] == [True, False, True]  # fmt: skip
+    X, t = data.sine_linear_noise(60)
+    wide = mercer.NadarayaWatsonRegressor(bandwidth=1e3).fit(X, t).predict(X)
+    assert right("Kernel regression") == "a flat line"
+    np.testing.assert_allclose(wide, t.mean(), rtol=1e-3)
+    assert right("Hard and easy") == "a quarter"
+    assert theory.mistake_bound is not None
+    assert right("Splines") == "3"
+    assert [bool(mercer.prove(mercer.BSpline(n), n_features=1)) for n in (2, 3, 4)] == [
+        False, True, False]  # fmt: skip
+    assert right("The widest margin") == "nothing"
+    X, y = data.blobs(40, noise=0.2)
+    whole = mercer.KernelSVC("linear()", C=1e4).fit(X, y)
+    rest = np.delete(np.arange(40), np.setdiff1d(np.arange(40), whole.support_)[:1])
+    less = mercer.KernelSVC("linear()", C=1e4).fit(X[rest], y[rest])
+    np.testing.assert_allclose(
+        whole.decision_function(X), less.decision_function(X), rtol=0.01, atol=0.01
+    )
+    assert right("1, and f(x) k(x, z) f(z)") == "1"
+    np.testing.assert_allclose(mercer.parse("polynomial(2,1).normalized()").diag(X), 1.0)
+    guessed = [step["title"] for tour in TOURS for step in tour["steps"] if "guess" in step]
+    assert len(guessed) == 12  # those above and the turned 6, which a browser draws
+
+
+def test_a_digit_is_read_as_the_tour_says(open_page):
+    """Moved aside and turned, by the three judges; and every digit that the page offers."""
+    expected = {f"strokes=t{d}": 3 * str(d) for d in range(10)}
+    expected |= {"strokes=t6&as=drawn&shift=0.14": "116", "strokes=t3&angle=-30": "993",
+                 "strokes=t6&angle=180": "999"}  # fmt: skip
+    page = open_page("#panel=digits")
+    page.wait_for_function("() => window.lab?.panel?.settled")
+
+    def answers(state):
+        page.evaluate(
+            "(state) => { lab.panel.settled = false; location.hash = `panel=digits&${state}`; }",
+            state,
+        )
+        page.wait_for_function("() => lab.panel.settled")
+        return page.evaluate("lab.panel.reply.answers.map((a) => a.said[0]).join('')")
+
+    assert {state: answers(state) for state in expected} == expected
+    assert "6" not in answers("strokes=t6&as=drawn&shift=0.2")

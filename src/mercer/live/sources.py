@@ -12,6 +12,7 @@ from mercer.formula.nodes import Formula, sqdist
 from mercer.formula.profile import ordering
 from mercer.formula.ranking import linear_part
 from mercer.kernels.core import Kernel
+from mercer.kernels.grammar import parse
 
 #: Formulas in a page, at most: one for each value of the whole numbers that shape them.
 MOST_SOURCES = 100
@@ -27,7 +28,8 @@ def kernel_for_page(kernel: Kernel, text: str, sliders: list[dict[str, Any]]) ->
     text : str
         The expression that is shown.
     sliders : list of dict
-        `path`, `value`, `low`, `high`, `whole`, and `start` and `end` in the text.
+        `path`, `value`, `low`, `high`, `whole`, `itself` (whether the number is the parameter), and
+        `start` and `end` in the text.
 
     Returns
     -------
@@ -55,14 +57,31 @@ def kernel_for_page(kernel: Kernel, text: str, sliders: list[dict[str, Any]]) ->
                 (slider["path"], range(math.ceil(slider["low"]), math.floor(slider["high"]) + 1))
             )
         given = values.get(slider["path"], slider["value"])
-        sign = -1 if given * slider["value"] < 0 else 1
-        moving.append(slider | {"shapes": shapes, "sign": sign})
+        law: list[float] | None = [-1.0 if given * slider["value"] < 0 else 1.0, 1.0]
+        if not slider["itself"]:
+            law = _law(text, slider)
+        if law is not None:
+            moving.append(slider | {"shapes": shapes, "law": law})
     sources = {}
     for chosen in itertools.product(*(choices for _, choices in shaping)):
         paths = dict(zip((path for path, _ in shaping), chosen, strict=True))
         variant = kernel.set_params(**paths) if paths else kernel
         sources[",".join(map(str, chosen))] = _described(variant.formula())
     return {"text": text, "numbers": moving, "parameters": values, "sources": sources}
+
+
+def _law(text: str, slider: dict[str, Any]) -> list[float] | None:
+    """(a, b) where the parameter is a·numberᵇ of the number in the text; None where it is not.
+
+    The γ of a Gaussian is a number whose parameter is σ = (2γ)^(−1/2).
+    """
+    value, found = slider["value"], []
+    for number in (value, 2.0 * value, 3.0 * value):
+        changed = f"{text[: slider['start']]}{number!r}{text[slider['end'] :]}"
+        found.append(float(parse(changed).get_params()[slider["path"]]))
+    power = round(math.log2(found[1] / found[0]), 12)
+    scale = found[0] / value**power
+    return [scale, power] if math.isclose(found[2], scale * (3.0 * value) ** power) else None
 
 
 def _described(formula: Formula) -> dict[str, Any]:

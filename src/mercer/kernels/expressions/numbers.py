@@ -21,7 +21,8 @@ class NumberInText:
     """``text[start:end]`` is `value`, the parameter at `path` of the kernel.
 
     `low` and `high` are bounds (infinite where there is none), `default` is None where the kernel
-    has none; `width`: a length or a rate, which the data could choose.
+    has none; `width`: a length or a rate, which the data could choose; `itself`: the number is the
+    parameter, and not, as the γ of a Gaussian, another name for it.
     """
 
     start: int
@@ -33,6 +34,7 @@ class NumberInText:
     high: float
     default: float | None
     width: bool
+    itself: bool = True
 
     @property
     def name(self) -> str:
@@ -84,11 +86,10 @@ def _described(typed: Typed, kernel: Kernel, node: ast.Constant) -> NumberInText
     elif width is not None:
         low = 0.0  # one width per column is checked by itself
     default = {f.name: f.default for f in dataclasses.fields(part)}.get(name)
-    # Under another name, such as the γ of a Gaussian, the number is not the parameter itself.
-    same = dict(part.get_params(deep=False))[name] == value
+    same = abs(part.get_params(deep=False)[name]) == abs(value)
     usual = float(default) if same and isinstance(default, (int, float)) else None
     whole = isinstance(inner, Count)
-    return NumberInText(start, end, value, path, whole, low, high, usual, width is not None)
+    return NumberInText(start, end, value, path, whole, low, high, usual, width is not None, same)
 
 
 def _path(text: str, kernel: Kernel, start: int, end: int, value: Any) -> str | None:

@@ -34,6 +34,7 @@ def _described(entries: dict[str, Learner]) -> dict[str, Any]:
             "title": entry.title,
             "options": [asdict(option) for option in entry.options],
             "visits": entry.averaging is not None,
+            "kernel": entry.takes_kernel,
         }
         for name, entry in entries.items()
     }

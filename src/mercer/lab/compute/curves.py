@@ -21,6 +21,8 @@ LOW, HIGH, REACH = 0.0, 10.0, 1000.0
 GRID = 300
 #: Values of the option along the leave-one-out curve.
 TRIED = 31
+#: Points of a sample of a Gaussian process, and directions in which it varies.
+FEW, DIRECTIONS = 81, 24
 
 _WIDTH = Option("bandwidth", "h", 0.5, 0.05, 5.0)
 SMOOTHERS = {
@@ -130,7 +132,24 @@ def curve(request: dict[str, Any]) -> Reply:
     }
     if state.source is not None:
         arrays["truth"] = TRUTHS[state.source.preset][1](grid)
+    if state.learner == "ridge":
+        arrays |= _samples(state, model)
     return Reply(facts, arrays)
+
+
+def _samples(state: CurveState, model: Any) -> dict[str, np.ndarray]:
+    """A factor F of the covariance of f on a few points: mean + F u is a sample, u ~ N(0, 1)."""
+    few = np.linspace(LOW, HIGH, FEW)[:, None]
+    mean, variance = model.latent_mean_and_variance(few)
+    K = np.asarray(model.kernel_(np.vstack([state.X, few])), dtype=np.float64)
+    n = len(state.y)
+    alpha = state.entry.settings(state.options)["alpha"]
+    rest = K[n:, n:] - K[n:, :n] @ np.linalg.solve(K[:n, :n] + alpha * np.eye(n), K[:n, n:])
+    unit = variance.sum() / max(float(np.trace(rest)), 1e-300)
+    values, vectors = np.linalg.eigh(rest * unit)
+    kept = slice(FEW - 1, FEW - 1 - DIRECTIONS, -1)
+    factor = vectors[:, kept] * np.sqrt(np.maximum(values[kept], 0.0))
+    return {"few": few[:, 0], "middle": mean, "factor": factor}
 
 
 def _band(state: CurveState, model: Any, X: np.ndarray) -> tuple[np.ndarray, ...]:

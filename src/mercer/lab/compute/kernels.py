@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 import mercer
+from mercer.formula.written import lowered
 from mercer.kernels import Kernel
+from mercer.kernels.expressions.blackboard import Typed
 from mercer.kernels.expressions.completion import complete
 from mercer.kernels.expressions.errors import GrammarError
 from mercer.kernels.expressions.numbers import NumberInText, numbers_in
@@ -33,14 +35,15 @@ def kernel(request: dict[str, Any]) -> Reply:
     text = fields_of(request, {"text": expression}, "the request")["text"]
     try:
         found = mercer.kernels.parse(text)
-        numbers = numbers_in(text)
+        sliders = sliders_of(text)
     except GrammarError as error:
         hint = {"start": error.start, "end": error.end, "hint": error.hint}
         return Reply({"problem": {"words": _short(str(error)), **hint}})
     except (ValueError, TypeError) as error:
         return Reply({"problem": {"words": str(error), "start": 0, "end": len(text), "hint": ""}})
-    sliders = [slider_of(number) for number in numbers]
-    return Reply({"repr": repr(found), "numbers": sliders, "mathml": formula(found)})
+    typed = Typed(text).mathematics
+    facts = {"repr": repr(found), "numbers": sliders, "mathml": formula(found), "typed": typed}
+    return Reply(facts)
 
 
 def _short(words: str) -> str:
@@ -62,7 +65,17 @@ def formula(found: Kernel) -> str:
     return mathml("k(x, z) = " + text.replace(r"+ -1 \,", "-").replace("+ -", "- "))
 
 
-def slider_of(number: NumberInText) -> dict[str, Any]:
+def sliders_of(text: str) -> list[dict[str, Any]]:
+    """The numbers of an expression as sliders; those with the same symbol are counted: c₁, c₂."""
+    found = [_slider(number) for number in numbers_in(text)]
+    every = [slider["symbol"] for slider in found]
+    for i, slider in enumerate(found):
+        if every.count(every[i]) > 1:
+            slider["symbol"] += lowered(every[: i + 1].count(every[i]))
+    return found
+
+
+def _slider(number: NumberInText) -> dict[str, Any]:
     """A number of an expression, with the ends of its slider."""
     positive = number.low >= 0 or number.value > 0
     if number.whole:
@@ -79,7 +92,7 @@ def slider_of(number: NumberInText) -> dict[str, Any]:
         "low": ends[0],
         "high": ends[1],
         "log": logarithmic,
-        "symbol": _SYMBOLS.get(number.name, number.name),
+        "symbol": _SYMBOLS.get(number.name, number.name) if number.itself else "number",
     }
 
 

@@ -42,6 +42,8 @@ class Learner:
     gives: str = "score"
     #: Whether it learns visit by visit, and how its answer follows from the visits.
     averaging: str | None = None
+    #: Whether it takes a kernel; else it finds its own.
+    takes_kernel: bool = True
 
     def _values(self, options: dict[str, Any]) -> dict[Option, Any]:
         known = {option.name: option for option in self.options}
@@ -58,13 +60,15 @@ class Learner:
     def make(self, kernel: Any, options: dict[str, Any]) -> Any:
         for option, value in self._values(options).items():
             kernel = value * kernel if option.multiplies else kernel
-        return getattr(mercer, self.name)(kernel, **self.settings(options))
+        given = (kernel,) if self.takes_kernel else ()
+        return getattr(mercer, self.name)(*given, **self.settings(options))
 
     def script(self, kernel: str, options: dict[str, Any]) -> str:
         for option, value in self._values(options).items():
             kernel = f"{value!r}*({kernel})" if option.multiplies else kernel
-        settings = "".join(f", {name}={v!r}" for name, v in self.settings(options).items())
-        return f"{self.name}({kernel!r}{settings})"
+        given = [repr(kernel)] if self.takes_kernel else []
+        given += [f"{name}={v!r}" for name, v in self.settings(options).items()]
+        return f"{self.name}({', '.join(given)})"
 
 
 _EPOCHS = Option("epochs", "passes", 10, 1, 50, whole=True)
@@ -81,6 +85,10 @@ LEARNERS = {
     "perceptron": _perceptron("perceptron", "last"),
     "averaged": _perceptron("averaged perceptron", "average"),
     "voted": _perceptron("voted perceptron", "vote"),
+    "walk": Learner(
+        "perceptron by hand", "KernelPerceptron", (_EPOCHS,),
+        {"averaging": "last", "tie": "first", "shuffle": False}, averaging="last",
+    ),
     "svm": Learner("support vector machine", "KernelSVC", (Option("C", "C", 10.0, 0.01, 1000),)),
     "ridge": Learner(
         "ridge classifier", "KernelRidgeClassifier", (Option("alpha", "λ", 0.1, 1e-4, 100),)
@@ -105,4 +113,9 @@ LEARNERS = {
         (Option("n_neighbors", "k", 5, 1, 30, log=False, whole=True),), gives="share",
     ),
     "centroid": Learner("nearest mean", "KernelCentroidClassifier"),
+    "learned": Learner(
+        "learned metric", "RFMClassifier",
+        (Option("rounds", "rounds", 3, 0, 6, log=False, whole=True),),
+        {"metric": "full", "norm": 2, "inputs": "values"}, gives="log-odds", takes_kernel=False,
+    ),
 }  # fmt: skip

@@ -9,9 +9,8 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 
-from mercer.kernels.expressions.numbers import numbers_in
 from mercer.lab.compute.curves import SMOOTHERS, TRUTHS, CurveState, Series
-from mercer.lab.compute.kernels import slider_of
+from mercer.lab.compute.kernels import sliders_of
 from mercer.lab.compute.learners import LEARNERS
 from mercer.lab.compute.presets import PRESETS, TEST_ROWS, TEST_SEED
 from mercer.lab.compute.states import Problem, Source, State, fields_of, one_of
@@ -24,8 +23,10 @@ PANELS = {"playground": State.read, "gram": State.read, "curves": CurveState.rea
 
 def figure(panel: str, state: Problem) -> dict[str, Any]:
     """The figure of a state, as plain values for `mercer.live`."""
+    if not state.entry.takes_kernel:
+        raise ValueError(f"the {state.entry.title} needs the library: no page can do without it")
     kernel = state.parsed.fitted(state.X)  # type: ignore[attr-defined]
-    sliders = [slider_of(number) for number in numbers_in(state.kernel)]
+    sliders = sliders_of(state.kernel)
     spec: dict[str, Any] = {
         "panel": panel,
         "kernel": kernel_for_page(kernel, state.kernel, sliders),

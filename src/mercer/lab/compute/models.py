@@ -49,9 +49,16 @@ class Fitted:
 
 def fitted(state: State) -> Fitted:
     """The model of a state; the last few are kept."""
-    if state.key in _models:
-        _models.move_to_end(state.key)
-        return _models[state.key]
+    if state.key not in _models:
+        _models[state.key] = fit(state)
+        while len(_models) > KEPT:
+            _models.popitem(last=False)
+    _models.move_to_end(state.key)
+    return _models[state.key]
+
+
+def fit(state: State) -> Fitted:
+    """A model of a state, which is not kept."""
     check(state)
     model, trace = state.entry.make(state.parsed, state.options), None
     with warnings.catch_warnings(record=True, action="always") as told:
@@ -64,10 +71,7 @@ def fitted(state: State) -> Fitted:
     if trace is not None and not model.converged_:
         made = model.history_[-1]["mistakes"]
         notes.append(f"The last pass still made {made} mistakes: more passes, or another kernel?")
-    _models[state.key] = found = Fitted(state, model, tuple(dict.fromkeys(notes)), trace)
-    while len(_models) > KEPT:
-        _models.popitem(last=False)
-    return found
+    return Fitted(state, model, tuple(dict.fromkeys(notes)), trace)
 
 
 def check(state: State) -> None:
@@ -95,6 +99,8 @@ def contributions(found: Fitted, x: np.ndarray) -> np.ndarray:
         weight = np.zeros(n)
         weight[index] = 1.0 / len(index)
         return _votes(found, weight)
+    if not found.state.entry.takes_kernel:  # its kernel acts on other columns
+        return np.zeros((n, 1 if len(model.classes_) == 2 else len(model.classes_)))
     expansion = model.expansion_
     shares = expansion.contributions(x).reshape(len(expansion), -1)
     classes = len(model.classes_)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,8 @@ from scipy.ndimage import zoom
 from sklearn.model_selection import KFold, cross_val_predict
 
 from mercer import theory
-from mercer.lab.compute.models import Fitted, contributions, fitted, support
+from mercer.lab.compute.kernels import sliders_of
+from mercer.lab.compute.models import Fitted, contributions, fit, fitted, support
 from mercer.lab.compute.presets import PRESETS, TEST_ROWS, TEST_SEED
 from mercer.lab.compute.states import (
     MOST_CELLS,
@@ -21,6 +24,7 @@ from mercer.lab.compute.states import (
     fields_of,
     lattice,
     number,
+    view_of,
     whole,
 )
 from mercer.lab.compute.wire import Reply
@@ -30,6 +34,8 @@ MOST_COLUMNS = 1_000_000
 #: Points per side of the picture that moves while a perceptron learns.
 MOVING = 64
 FOLDS = 5
+#: Values of a number of the kernel along the curve of errors.
+TRIED = 15
 #: Points per side at which variances are computed, at most; they take longer than scores, and are
 #: smooth, so that half as many as the picture has will do.
 VARYING = 64
@@ -45,12 +51,12 @@ def points(request: dict[str, Any]) -> Reply:
 def field(request: dict[str, Any]) -> Reply:
     """Scores on a picture, and what the learner found on the way there."""
     known = {"state": State.read, "size": whole(8, MOST_CELLS, "the size"), "visits": bool}
-    given = fields_of(request, known, "the request")
-    state, size = given["state"], given["size"]
+    given = fields_of({"view": None} | request, known | {"view": view_of}, "the request")
+    state, size, view = given["state"], given["size"], given["view"]
     found = fitted(state)
     facts, arrays = _described(found)
-    arrays["field"] = found.scores(lattice(size)).T.reshape(-1, size, size)
-    arrays |= _uncertain(found, arrays["field"])
+    arrays["field"] = found.scores(lattice(size, view)).T.reshape(-1, size, size)
+    arrays |= _uncertain(found, arrays["field"], view)
     if given["visits"] and state.entry.averaging is not None:
         more, numbers = _visits(found)
         facts["visits"] = more
@@ -58,17 +64,17 @@ def field(request: dict[str, Any]) -> Reply:
     return Reply(facts | {"size": size}, arrays)
 
 
-def _uncertain(found: Fitted, scores: np.ndarray) -> dict[str, np.ndarray]:
+def _uncertain(found: Fitted, scores: np.ndarray, view: np.ndarray) -> dict[str, np.ndarray]:
     """The log-odds of the mean probability, and the share of f's first deviation that is left.
 
     The mean of a sigmoid over N(m, v) is nearly that of m/√(1 + πv/8).
     """
     size = scores.shape[-1]
     small = min(size // 2, VARYING)
-    variance = found.variances(lattice(small))
+    variance = found.variances(lattice(small, view))
     if variance is None:
         return {}
-    first = np.asarray(found.model.kernel_.diag(lattice(small)), dtype=np.float64)
+    first = np.asarray(found.model.kernel_.diag(lattice(small, view)), dtype=np.float64)
     left = np.sqrt(variance.mean(axis=1) / np.maximum(first, 1e-300)).reshape(small, small)
     smooth = variance.T.reshape(-1, small, small)
     smooth = np.stack([zoom(one, size / small, order=1) for one in smooth])
@@ -85,7 +91,10 @@ def _described(found: Fitted) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "kernel": repr(getattr(model, "kernel_", state.parsed)),
     }
     arrays: dict[str, np.ndarray] = {}
-    if hasattr(model, "expansion_"):
+    if not state.entry.takes_kernel:  # round by round, in the units of the picture
+        scale = model.inputs_.scale
+        arrays["metrics"] = np.array([np.eye(2), *model.metrics_]) / np.outer(scale, scale)
+    elif hasattr(model, "expansion_"):
         coef = np.zeros((len(state.y), math.prod(model.expansion_.coef.shape[1:])))
         coef[support(found)] = model.expansion_.coef.reshape(len(model.expansion_), -1)
         arrays["alpha"] = coef
@@ -116,12 +125,15 @@ def columns(request: dict[str, Any]) -> Reply:
 
     These are many numbers, and a picture that does not move needs none of them.
     """
-    found = fitted(fields_of(request, {"state": State.read}, "the request")["state"])
+    known = {"state": State.read, "view": view_of}
+    given = fields_of({"view": None} | request, known, "the request")
+    found = fitted(given["state"])
     if found.trace is None:
         raise ValueError(f"the {found.state.entry.title} does not learn visit by visit")
     X = found.state.X[_used(found.trace)]
     size = int(min(MOVING, math.isqrt(MOST_COLUMNS // max(1, len(X)))))
-    K = np.asarray(found.model.kernel_(X, lattice(size))) if len(X) else np.zeros((0, size * size))
+    pixels = lattice(size, given["view"])
+    K = np.asarray(found.model.kernel_(X, pixels)) if len(X) else np.zeros((0, size * size))
     return Reply({"size": size}, {"columns": K})
 
 
@@ -146,6 +158,28 @@ def errors(request: dict[str, Any]) -> Reply:
         if facts["test"] is not None:
             arrays["test_path"] = _path(found, *_new_points(found))
     return Reply(facts, arrays)
+
+
+def errors_over(request: dict[str, Any]) -> Reply:
+    """Errors in training and on points left out, for other values of one number of the kernel."""
+    known = {"state": State.read, "number": whole(0, 50, "the number")}
+    given = fields_of(request, known, "the request")
+    state, sliders = given["state"], sliders_of(given["state"].kernel)
+    if given["number"] >= len(sliders):
+        raise ValueError(f"the kernel has {len(sliders)} numbers")
+    slider = sliders[given["number"]]
+    low, high, log = slider["low"], slider["high"], slider["log"]
+    tried = np.geomspace(low, high, TRIED) if log else np.linspace(low, high, TRIED)
+    tried = np.unique(np.round(tried)) if slider["whole"] else tried
+    training, left = np.full((2, len(tried)), np.nan)
+    for i, value in enumerate(tried):
+        shown = str(int(value)) if slider["whole"] else f"{value:.4g}"
+        text = f"{state.kernel[: slider['start']]}{shown}{state.kernel[slider['end'] :]}"
+        with contextlib.suppress(ValueError):  # there is no such kernel, or it cannot be learned
+            found = fit(replace(state, kernel=text))
+            training[i], out = found.errors(state.X, state.y), _left_out(found)[0]
+            left[i] = np.nan if out is None else out
+    return Reply({"log": log}, {"tried": tried, "training": training, "left_out": left})
 
 
 def _path(found: Fitted, X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -197,9 +231,8 @@ def _winner(scores: np.ndarray, classes: np.ndarray) -> np.ndarray:
 
 
 def _test(found: Fitted) -> float | None:
-    """The error on new points from the preset; None where the points were drawn by hand."""
-    source = found.state.source
-    if source is None:
+    """The error on new points from the preset; None where points were drawn by hand."""
+    if not found.state.generated:
         return None
     X, y = _new_points(found)
     if not set(found.model.classes_) <= set(y):

@@ -16,6 +16,7 @@ REQUESTS = {
     "field": "playground.field",
     "columns": "playground.columns",
     "errors": "playground.errors",
+    "errors_over": "playground.errors_over",
     "pixel": "playground.pixel",
     "script": "scripts.script",
     "share": "live.share",

@@ -31,12 +31,13 @@ def written(state: State) -> str:
            'print(f"training error {np.mean(model.predict(X) != y):.6%}")']  # fmt: skip
     if entry.averaging is not None:
         fit.append('print(f"{model.n_mistakes_} mistakes in {model.n_visits_} visits")')
-    names = ["data", entry.name] if state.source else [entry.name]
+    names = [entry.name, "plot", *(["data"] if state.generated else [])]
     imports = ["import numpy as np", f"from mercer import {', '.join(sorted(names))}"]
     left_out, needs = _left_out(state)
     parts = [imports + needs, data_lines(state), fit, left_out]
-    if state.source is not None:
+    if state.generated:
         parts.append(_test(state))
+    parts.append(["plot.decision_regions(model, X, y).figure.savefig('mercer.png')"])
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 

@@ -187,8 +187,13 @@ class State(Problem):
         return np.array_equal(X, self.X) and np.array_equal(y, self.y)
 
 
-def lattice(size: int) -> np.ndarray:
+def view_of(given: Any) -> np.ndarray:
+    """The middle of the picture and half of its side; None is the whole plane."""
+    return np.array([0.0, 0.0, VIEW]) if given is None else numbers(3, -9.0, 9.0, "the view")(given)
+
+
+def lattice(size: int, view: Any = (0.0, 0.0, VIEW)) -> np.ndarray:
     """The points of a size × size picture, the top row first, its corners included."""
-    side = np.linspace(-VIEW, VIEW, size)
-    x, y = np.meshgrid(side, side[::-1])
+    side = view[2] * np.linspace(-1.0, 1.0, size)
+    x, y = np.meshgrid(view[0] + side, view[1] + side[::-1])
     return np.column_stack([x.ravel(), y.ravel()])

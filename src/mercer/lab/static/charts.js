@@ -4,7 +4,8 @@ import {h, s} from "./dom.js";
 const H = 92;
 
 // `lines`: [{values, kind: "line" | "bound"}]; `now`: the index of the dot.
-export function chart(caption, lines, now = null, W = 240) {
+// `best`: the index that is marked as the least.
+export function chart(caption, lines, now = null, W = 240, best = null) {
   const length = Math.max(...lines.map((l) => l.values.length));
   const top = Math.max(1e-9, ...lines.flatMap((l) => [Math.max(...l.values)]));
   const low = Math.min(0, ...lines.flatMap((l) => [Math.min(...l.values)]));
@@ -19,7 +20,20 @@ export function chart(caption, lines, now = null, W = 240) {
     const i = Math.min(now, lines[0].values.length - 1);
     svg.append(s("circle", {class: "chart-now", cx: x(i, length), cy: y(lines[0].values[i]), r: 3.5}));
   }
+  if (best !== null) svg.append(s("line", {class: "chart-bound", x1: x(best, length), x2: x(best, length), y1: 0, y2: H - 4}));
   return h("figure", {}, h("figcaption", {}, ...caption), svg);
+}
+
+// The proof as two arrows: w* stands, w grows and turns toward it; `cosine` of the angle between them.
+export function arrows(cosine, length, W = 240) {
+  const angle = Math.acos(Math.max(-1, Math.min(1, cosine))), ox = 24, oy = H - 10, long = 78;
+  const arrow = (turn, size, kind, name) => {
+    const x = ox + size * Math.cos(turn), y = oy - size * Math.sin(turn), back = (d) => `${x - 7 * Math.cos(turn + d)},${y + 7 * Math.sin(turn + d)}`;
+    return [s("path", {class: kind, d: `M${ox},${oy}L${x},${y}M${back(.4)}L${x},${y}L${back(-.4)}`}), s("text", {class: "chart-word", x: x + 6, y: y + 4}, name)];
+  };
+  const degrees = Math.round(angle * 180 / Math.PI);
+  return h("figure", {}, h("figcaption", {}, h("b", {}, `w and w*: ${degrees}°`)), s("svg", {viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `The angle between w and w* is ${degrees} degrees`},
+    ...arrow(.12, long, "chart-bound", "w*"), ...arrow(.12 + angle, Math.max(14, long * length), "chart-line", "w")));
 }
 
 // One bar per point that counts, in the color of its class; `bars`: [{value, kind}].

@@ -7,6 +7,8 @@ import * as address from "./address.js";
 
 const LOW = 0, HIGH = 10, REST = 150;
 const round = (v) => Math.round(v * 1e4) / 1e4;
+// A number between 0 and 1 that looks drawn at random, and is the same every time.
+const fixed = (i) => { const v = Math.sin(12.9898 * i) * 43758.5453; return Math.min(1 - 1e-9, Math.max(1e-9, v - Math.floor(v))); };
 
 export class Curves {
   constructor(lab, given) {
@@ -37,7 +39,8 @@ export class Curves {
         this.tool = this.tool === label ? "point" : label;
         for (const one of this.tools.querySelectorAll("[aria-pressed]")) one.setAttribute("aria-pressed", String(one.textContent === this.tool));
       }}, label); return button; }),
-      h("button", {onclick: () => this.learnMore()}, "Add where it is least certain"));
+      h("button", {onclick: () => this.learnMore()}, "Add where it is least certain"),
+      this.wiggle = h("button", {"aria-pressed": "false", title: "Curves that the points allow, if f is a Gaussian process", onclick: () => this.sampling_(this.wiggle.getAttribute("aria-pressed") === "false")}, "Samples"));
     this.lab.place.replaceChildren(this.title,
       h("div", {}, this.tools, h("div", {class: "stage"}, this.canvas, this.message)),
       h("aside", {}, this.box.element, this.options, this.numbers, this.query_));
@@ -171,6 +174,31 @@ export class Curves {
     event.preventDefault();
   }
 
+  // --- samples of the Gaussian process -----------------------------------------------------------
+
+  // mean + F u, where u goes around circles: every moment is as probable as every other.
+  sampling_(on) {
+    this.wiggle.setAttribute("aria-pressed", String(on));
+    cancelAnimationFrame(this.moving);
+    this.time = 0;
+    if (on && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
+      const frame = (now) => { this.time = now / 1400; this.draw(); this.moving = requestAnimationFrame(frame); };
+      this.moving = requestAnimationFrame(frame);
+    }
+    this.draw();
+  }
+  get samples() { return this.wiggle.getAttribute("aria-pressed") === "true" && this.curve?.factor ? this.drawSamples(5) : []; }
+  drawSamples(count) {
+    const {factor, middle} = this.curve, [rows, columns] = factor.shape, cos = Math.cos(this.time), sin = Math.sin(this.time);
+    this.normals ??= Array.from({length: 2 * 5 * 40}, (_, i) => { const u = fixed(2 * i + 1), v = fixed(2 * i + 2); return Math.sqrt(-2 * Math.log(u)) * Math.cos(2 * Math.PI * v); });
+    return Array.from({length: count}, (_, c) => Float64Array.from({length: rows}, (_, i) => {
+      let value = middle.data[i];
+      for (let k = 0; k < columns; k++) value += factor.data[i * columns + k] * (cos * this.normals[80 * c + k] + sin * this.normals[80 * c + 40 + k]);
+      return value;
+    }));
+  }
+  leave() { cancelAnimationFrame(this.moving); }
+
   // --- asking ----------------------------------------------------------------------------------
 
   snapshot() { const {kernel, learner, options, x, y, source} = this.state; return {kernel, learner, options: {...options}, x, y, source: {...source}}; }
@@ -182,6 +210,7 @@ export class Curves {
     address.write("curves", {kernel, learner, ...options, data: source.preset, n: source.n, noise: source.noise, seed: source.seed || null, points: this.edited ? address.packSeries(this.state.x, this.state.y) : null});
     clearTimeout(this.resting);
     this.talk.ask("curve", {state: this.snapshot()}).then((reply) => {
+      this.wiggle.hidden = !reply.arrays.factor;
       this.facts = reply; this.curve = reply.arrays; this.message.hidden = !reply.notes.length; this.message.textContent = reply.notes[0] ?? "";
       this.showErrors({training: reply.training});
       this.draw();
@@ -249,6 +278,7 @@ export class Curves {
       for (let i = grid.length - 1; i >= 0; i--) context.lineTo(...on(grid[i], low.data[i]));
       context.closePath(); context.globalAlpha = .1; context.fillStyle = css("--ink"); context.fill(); context.globalAlpha = 1;
       if (truth) { path(truth.data, grid); context.strokeStyle = css("--muted"); context.lineWidth = 1.2; context.setLineDash([4, 5]); context.stroke(); context.setLineDash([]); }
+      this.samples.forEach((values, c) => { path(values, this.curve.few.data); context.strokeStyle = css(`--c${c}`); context.globalAlpha = .75; context.lineWidth = 1.6; context.stroke(); context.globalAlpha = 1; });
       path(mean.data, grid); context.strokeStyle = css("--ink"); context.lineWidth = 2.4; context.stroke();
     }
     const weights = this.answer?.arrays.weights.data, most = weights ? Math.max(...Array.from(weights, Math.abs), 1e-12) : 1;

@@ -1,7 +1,7 @@
 // The picture as a file. An SVG is drawn by the same code as the screen, on a stand-in for a canvas.
-import {h} from "./dom.js";
+import {css, h} from "./dom.js";
 
-const SIDE = 900;
+const SIDE = 900, LINE = 44;
 
 export function download(blob, name) {
   const link = h("a", {href: URL.createObjectURL(blob), download: name});
@@ -9,18 +9,30 @@ export function download(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-export function picture(plane, kind) {
-  if (kind === "svg") return download(new Blob([svg(plane)], {type: "image/svg+xml"}), "mercer.svg");
-  const canvas = h("canvas", {width: 2 * SIDE, height: 2 * SIDE}), context = canvas.getContext("2d");
+// `pictures`: [[plane, caption]], side by side.
+export function picture(pictures, kind) {
+  if (kind === "svg") return download(new Blob([svg(pictures)], {type: "image/svg+xml"}), "mercer.svg");
+  const canvas = h("canvas", {width: 2 * SIDE * pictures.length, height: 2 * (SIDE + LINE)}), context = canvas.getContext("2d");
   context.scale(2, 2);
-  plane.render(context, SIDE);
+  drawn(context, pictures);
   canvas.toBlob((blob) => download(blob, "mercer.png"));
 }
 
-export function svg(plane) {
+export function svg(pictures) {
   const pen = new Pen();
-  plane.render(pen, SIDE);
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${SIDE} ${SIDE}">${pen.parts.join("")}</svg>`;
+  drawn(pen, pictures);
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${SIDE * pictures.length} ${SIDE + LINE}">${pen.parts.join("")}</svg>`;
+}
+
+function drawn(context, pictures) {
+  context.fillStyle = css("--paper"); context.fillRect(0, 0, SIDE * pictures.length, SIDE + LINE);
+  pictures.forEach(([plane, caption], i) => {
+    context.save(); context.translate(i * SIDE, 0);
+    if (context.beginPath && context.rect) { context.beginPath(); context.rect(0, 0, SIDE, SIDE); context.clip(); }
+    plane.render(context, SIDE);
+    context.restore();
+    if (caption) { context.save(); context.translate(i * SIDE, 0); context.fillStyle = css("--ink"); context.globalAlpha = 1; context.font = `18px ${css("--mono")}`; context.textAlign = "start"; context.textBaseline = "middle"; context.fillText(caption, 14, SIDE + LINE / 2); context.restore(); }
+  });
 }
 
 class Pen {

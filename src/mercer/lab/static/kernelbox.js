@@ -18,10 +18,12 @@ export class KernelBox {
     this.problem = h("p", {class: "problem", role: "alert", hidden: true});
     this.formula = h("div", {class: "formula"});
     this.sliders = h("div", {class: "sliders"});
+    this.below = h("div", {class: "over"});   // for a panel's chart over the number that moved last
+    this.last = 0;
     this.proof = h("div", {class: "proof", "aria-live": "polite"});
     this.element = h("section", {"aria-label": "Kernel"}, h("h2", {}, "Kernel"),
       h("div", {class: "box"}, h("div", {class: "kbox"}, this.mirror, this.input), this.list),
-      this.problem, this.formula, this.sliders, this.proof);
+      this.problem, this.formula, this.sliders, this.below, this.proof);
     this.set(text);
   }
 
@@ -48,7 +50,7 @@ export class KernelBox {
       this.formula.classList.remove("stale");
       this.numbers = found.numbers;
       this.underline();
-      this.formula.replaceChildren(mathematics(found.mathml));
+      this.formula.replaceChildren(h("div", {class: "math"}, mathematics(found.mathml)), found.typed ? h("p", {class: "note"}, h("code", {}, found.repr)) : "");
       this.makeSliders();
       this.onchange(this.text);
       this.prove();
@@ -64,6 +66,7 @@ export class KernelBox {
     this.problem.hidden = false;
     this.formula.classList.add("stale");   // of the kernel before
     this.sliders.replaceChildren();
+    this.below.replaceChildren();
     this.proof.replaceChildren();
     this.onwitnesses(null);
   }
@@ -73,7 +76,7 @@ export class KernelBox {
     let at = 0;
     for (const {start, end} of mistake ? [mistake] : this.numbers) {
       if (end > text.length && !mistake) continue;
-      parts.push(text.slice(at, start), h(mistake ? "mark" : "em", {}, text.slice(start, end) || " "));
+      parts.push(text.slice(at, start), h(mistake ? "mark" : "em", {class: !mistake && this.lit === start ? "lit" : null}, text.slice(start, end) || " "));
       at = end;
     }
     this.mirror.replaceChildren(...parts, text.slice(at));
@@ -85,22 +88,30 @@ export class KernelBox {
   makeSliders() {
     if (this.sliding) return;    // the one that is being dragged stays
     this.sliders.replaceChildren(...this.numbers.map((n, i) => slider({
-      label: n.symbol, low: n.low, high: n.high, log: n.log, whole: n.whole, value: n.value, usual: n.default,
+      label: n.symbol, words: n.symbol.length > 2 ? n.symbol : "", low: n.low, high: n.high, log: n.log, whole: n.whole, value: n.value, usual: n.default,
       oninput: (value) => this.slide(i, value)})));
     this.sliders.querySelectorAll("input").forEach((input, i) => {
       input.setAttribute("aria-label", `${this.numbers[i].path.replaceAll("__", " ")}`);
+      const light = (on) => { this.lit = on ? this.numbers[i]?.start : null; this.underline(); };   // which number it is
+      for (const name of ["pointerenter", "focus"]) input.addEventListener(name, () => light(true));
+      for (const name of ["pointerleave", "blur"]) input.addEventListener(name, () => light(false));
       input.addEventListener("pointerdown", () => { this.sliding = true; });
       input.addEventListener("pointerup", () => { this.sliding = false; this.read(); });
       input.addEventListener("pointercancel", () => { this.sliding = false; this.read(); });
     });
   }
 
+  // A value from elsewhere: the slider goes there, too.
+  slideTo(i, value) { this.sliders.children[i]?.show(value); this.slide(i, value); }
+
   slide(i, value) {
+    this.last = i;
     const {start, end} = this.numbers[i], text = this.text, shown = String(value);
     this.input.value = text.slice(0, start) + shown + text.slice(end);
     const shift = shown.length - (end - start);
     this.numbers = this.numbers.map((n, j) => j === i ? {...n, value, end: start + shown.length}
       : n.start > start ? {...n, start: n.start + shift, end: n.end + shift} : n);
+    this.lit = start;
     this.underline();
     this.onchange(this.text);
     clearTimeout(this.later);
@@ -153,7 +164,9 @@ export class KernelBox {
     this.onwitnesses(null);
     if (found.answer === "kernel") {
       const limits = found.proof.limits ? ` ${found.proof.limits}` : "";
-      this.disclose([h("b", {}, "✓ A kernel"), `${limits}: ${reason(found.proof)}. `], "Show the proof", () => h("ul", {class: "tree"}, node(found.proof)), open);
+      const words = [h("b", {}, "✓ A kernel"), `${limits}: ${reason(found.proof)}. `];
+      if (found.proof.parts.length) this.disclose(words, "Show the proof", () => h("ul", {class: "tree"}, node(found.proof)), open);
+      else this.proof.replaceChildren(...words);   // one rule: that was the proof
     } else if (found.answer === "not a kernel") {
       const witnesses = found.points.map((x, i) => ({x, c: found.vector ? number(found.vector[i]) : "xz"[i]}));
       const what = found.kind === "asymmetric" ? `k(x, z) − k(z, x) = ${number(found.value)}`

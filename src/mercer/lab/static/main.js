@@ -54,11 +54,10 @@ function sharing() {
   const item = (label, act) => h("button", {class: "item", onclick: () => { close(); act(); }}, label);
   const moving = item("A page that moves, as one file", () => page());
   menu.replaceChildren(
-    item("Copy the link", () => { address.settle(); copy(location.href, "Link copied").then((done) => done || showText(location.href)); }),
     moving,
     item("State for mercer lab --state", () => { address.settle(); const text = `mercer lab --state "${location.hash.slice(1)}"`; copy(text, "Command copied").then((done) => done || showText(text)); }),
-    item("Picture as PNG", () => picture(lab.panel.plane, "png")),
-    item("Picture as SVG", () => picture(lab.panel.plane, "svg")),
+    item("Picture as PNG", () => picture(pictures(), "png")),
+    item("Picture as SVG", () => picture(pictures(), "svg")),
     item("Points as CSV", () => download(new Blob([lab.panel.csv()], {type: "text/csv"}), "points.csv")));
   menu.addEventListener("beforetoggle", () => {
     moving.hidden = lab.name === "digits";
@@ -66,6 +65,8 @@ function sharing() {
     menu.style.left = `${Math.max(8, Math.min(box.left, innerWidth - 276))}px`; menu.style.top = `${box.bottom + 6}px`;
   });
 }
+
+const pictures = () => lab.panel.pictures ?? [[lab.panel.plane, lab.panel.state ? `k = ${lab.panel.state.kernel}` : ""]];
 
 // What is on the screen as one HTML file, which asks no server.
 async function page() {

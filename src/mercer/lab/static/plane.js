@@ -7,6 +7,7 @@ export class Plane {
   constructor(canvas, view) {
     this.canvas = canvas;
     this.view = view;
+    this.middle = [0, 0]; this.half = view;   // what is seen: all of it at first
     this.image = document.createElement("canvas");
     this.field = null;          // {size, outputs, data, gives, margins}
     this.points = {X: [], y: []};
@@ -20,19 +21,31 @@ export class Plane {
 
   // Coordinates of the data in pixels of the picture, and back.
   toScreen(x, y, side = this.canvas.clientWidth) {
-    return [(x / this.view + 1) * side / 2, (1 - y / this.view) * side / 2];
+    return [((x - this.middle[0]) / this.half + 1) * side / 2, (1 - (y - this.middle[1]) / this.half) * side / 2];
   }
   toData(px, py, side = this.canvas.clientWidth) {
-    return [(2 * px / side - 1) * this.view, (1 - 2 * py / side) * this.view];
+    return [this.middle[0] + (2 * px / side - 1) * this.half, this.middle[1] + (1 - 2 * py / side) * this.half];
   }
+
+  // What is seen, as the server reads it; null for all of it.
+  get window() { return this.half === this.view && !this.middle[0] && !this.middle[1] ? null : [...this.middle, this.half]; }
+
+  // Nearer by a factor, so that (px, py) stays where it is; the middle stays near the points.
+  zoom(factor, px, py) {
+    const [x, y] = this.toData(px, py), half = Math.min(2 * this.view, Math.max(.1, this.half * factor)), part = half / this.half;
+    this.half = Math.abs(half - this.view) < .02 * this.view ? this.view : half;
+    this.pan(x + (this.middle[0] - x) * part, y + (this.middle[1] - y) * part);
+  }
+  pan(x, y) { this.middle = this.half === this.view && Math.hypot(x, y) < .03 ? [0, 0] : [x, y].map((v) => Math.min(this.view, Math.max(-this.view, v))); this.draw(); }
+  whole() { this.middle = [0, 0]; this.half = this.view; this.draw(); }
 
   // How large a score is at the points: what the shading is relative to.
   scaleOf(field) {
     const {size, outputs, data} = field, {X, y} = this.points;
     let sum = 0;
     for (let i = 0; i < y.length; i++) {
-      const column = Math.round((X[2 * i] / this.view + 1) / 2 * (size - 1));
-      const row = Math.round((1 - X[2 * i + 1] / this.view) / 2 * (size - 1));
+      const column = Math.round(((X[2 * i] - this.middle[0]) / this.half + 1) / 2 * (size - 1));
+      const row = Math.round((1 - (X[2 * i + 1] - this.middle[1]) / this.half) / 2 * (size - 1));
       const at = Math.min(size - 1, Math.max(0, row)) * size + Math.min(size - 1, Math.max(0, column));
       sum += outputs === 1 ? Math.abs(data[at]) : strength(data, at, size * size, outputs)[1];
     }
@@ -52,10 +65,40 @@ export class Plane {
     context.fillStyle = css("--well");
     context.fillRect(0, 0, side, side);
     if (this.field) this.surface(context, side);
+    if (this.axes) this.scales(context, side);
     this.lines(context, side);
     this.dots(context, side);
+    if (this.metrics) this.ellipse(context, side);
     if (this.witnesses) this.refutation(context, side);
     if (this.cursor) this.crosshair(context, side);
+  }
+
+  // Numbers along the left and the lower border.
+  scales(context, side) {
+    const rough = this.half / 2.2, power = 10 ** Math.floor(Math.log10(rough)), step = [1, 2, 5, 10].map((k) => k * power).find((v) => v >= rough);
+    context.font = `11px ${css("--sans")}`; context.fillStyle = css("--muted"); context.textBaseline = "middle";
+    const label = (k) => String(Number((k * step).toPrecision(6))).replace("-", "−"), from = (c) => Math.ceil((c - this.half) / step), to = (c) => (c + this.half) / step;
+    context.textAlign = "center";
+    for (let k = from(this.middle[0]); k < to(this.middle[0]); k++) { const u = this.toScreen(k * step, 0, side)[0]; if (u > 30 && u < side - 14) { context.fillRect(u - .5, side - 5, 1, 5); context.fillText(label(k), u, side - 13); } }
+    context.textAlign = "start";
+    for (let k = from(this.middle[1]); k < to(this.middle[1]); k++) { const v = this.toScreen(0, k * step, side)[1]; if (v > 14 && v < side - 26) { context.fillRect(0, v - .5, 5, 1); context.fillText(label(k), 9, v); } }
+  }
+
+  // Points that a learned metric holds equally far from the middle, after each round: the last one bold.
+  ellipse(context, side) {
+    const [cx, cy] = this.toScreen(0, 0, side), unit = side / (2 * this.half);
+    this.metrics.forEach(([a, b, d], round) => {
+      const last = round === this.metrics.length - 1, mean = (a + d) / 2, apart = Math.hypot((a - d) / 2, b), turn = .5 * Math.atan2(2 * b, a - d);
+      const size = .45 * Math.sqrt(mean + apart), long = size / Math.sqrt(Math.max(mean - apart, 1e-4 * mean)), short = size / Math.sqrt(mean + apart);
+      context.beginPath();
+      for (let k = 0; k <= 64; k++) {
+        const t = k / 32 * Math.PI, u = short * Math.cos(t), v = Math.min(long, 4) * Math.sin(t);
+        const x = u * Math.cos(turn) - v * Math.sin(turn), y = u * Math.sin(turn) + v * Math.cos(turn);
+        k ? context.lineTo(cx + unit * x, cy - unit * y) : context.moveTo(cx + unit * x, cy - unit * y);
+      }
+      context.strokeStyle = css("--ink"); context.lineWidth = last ? 2.4 : 1; context.globalAlpha = last ? 1 : .35;
+      context.setLineDash(last ? [] : [3, 4]); context.stroke(); context.setLineDash([]); context.globalAlpha = 1;
+    });
   }
 
   surface(context, side) {
@@ -89,7 +132,10 @@ export class Plane {
         for (const level of [-1, 1]) this.strokeContour(context, data, level, 0, cell, 1.2, .7);
         context.setLineDash([]);
       } else for (const level of levels) this.strokeContour(context, data, level, 0, cell, 1, .16);
-      this.strokeContour(context, data, 0, 0, cell, 2.4, 1);
+      // A function that touches 0 and goes back has no side to cross to: no line is drawn for it.
+      let low = Infinity, high = -Infinity;
+      for (let i = 0; i < cells; i++) { if (data[i] < low) low = data[i]; if (data[i] > high) high = data[i]; }
+      if (Math.min(-low, high) > 1e-6 * Math.max(-low, high)) this.strokeContour(context, data, 0, 0, cell, 2.4, 1);
     } else {
       const margin = new Float32Array(cells);
       for (let c = 0; c < outputs; c++) {
@@ -169,11 +215,18 @@ export class Plane {
 
   refutation(context, side) {
     context.font = `600 13px ${css("--mono")}`;
+    context.textAlign = "start"; context.textBaseline = "alphabetic";
+    const taken = this.witnesses.map(({x}) => this.toScreen(x[0], x[1], side)), wide = (c) => 8 * String(c).length;
     for (const {x, c} of this.witnesses) {
       const [px, py] = this.toScreen(x[0], x[1], side);
       context.beginPath(); context.arc(px, py, 9, 0, 2 * Math.PI);
       context.strokeStyle = css("--ink"); context.lineWidth = 2; context.setLineDash([3, 3]); context.stroke(); context.setLineDash([]);
-      context.fillStyle = css("--ink"); context.fillText(c, px + 13, py + 4);
+      // The first place beside the mark that is inside the picture and free of other marks and labels.
+      const places = [[13, 4], [-13 - wide(c), 4], [-wide(c) / 2, -15], [-wide(c) / 2, 24]].map(([dx, dy]) => [px + dx, py + dy]);
+      const free = ([u, v]) => u > 2 && u + wide(c) < side - 2 && v > 12 && v < side - 4 && taken.every(([tx, ty]) => (tx === px && ty === py) || u + wide(c) < tx - 10 || u > tx + 10 || Math.abs(v - 4 - ty) > 14);
+      const [u, v] = places.find(free) ?? places[0];
+      for (let k = 0; k <= wide(c); k += 12) taken.push([u + k, v - 4]);
+      context.fillStyle = css("--ink"); context.fillText(c, u, v);
     }
   }
 

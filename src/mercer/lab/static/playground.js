@@ -1,6 +1,7 @@
 // The playground: points in the plane, a kernel, a learner, and everything that follows from them.
 import {$, h, number, slider} from "./dom.js";
-import {bars, chart} from "./charts.js";
+import {MOST as BY_HAND, walk} from "./byhand.js";
+import {arrows, bars, chart} from "./charts.js";
 import {Drawing} from "./drawing.js";
 import {KernelBox} from "./kernelbox.js";
 import {icon} from "./marks.js";
@@ -59,7 +60,8 @@ export class Playground {
   build() {
     this.canvas = h("canvas", {"aria-label": "Points in the plane. Arrow keys move a cross, Enter adds a point, Delete erases, digits choose the class.", role: "application"});
     this.plane = new Plane(this.canvas, this.limits.view);
-    this.drawing = new Drawing(this.plane, this.limits, {onedit: (X, y) => this.setPoints(X, y, true), onhover: (x) => this.hover(x)});
+    this.drawing = new Drawing(this.plane, this.limits, {onedit: (X, y) => this.setPoints(X, y, true), onhover: (x) => this.hover(x), onview: () => this.changed()});
+    this.plane.axes = this.plane.zooms = true;
     const second = h("canvas", {role: "img", "aria-label": "The same points, by the other learner"});
     this.besidePlane = new Plane(second, this.limits.view);
     this.besideStage = h("div", {class: "stage", hidden: true}, second, this.whichBeside = h("p", {class: "which"}));
@@ -68,14 +70,15 @@ export class Playground {
       onchange: (text) => { this.state.kernel = text; this.changed(); },
       onwitnesses: (points) => { this.plane.witnesses = points; this.plane.draw(); }});
     this.playbar = new Playbar((t) => this.moment(t));
+    this.hand = h("section", {"aria-label": "By hand", hidden: true});
     this.options = h("section", {"aria-label": "Learner"});
     this.numbers = h("section", {"aria-label": "Errors"});
     this.charts = h("section", {"aria-label": "The perceptron and its bounds"});
     this.pixel = h("section", {"aria-label": "This pixel"});
     this.title = h("h1", {});
     this.lab.place.replaceChildren(this.title,
-      h("div", {}, this.drawing.bar, this.stages = h("div", {class: "stages"}, h("div", {class: "stage"}, this.canvas, this.which = h("p", {class: "which"}), this.message), this.besideStage), this.playbar.element, this.noted = h("p", {class: "note", role: "status"})),
-      h("aside", {}, this.box.element, this.options, this.numbers, this.charts, this.pixel));
+      h("div", {}, this.drawing.bar, this.stages = h("div", {class: "stages"}, h("div", {class: "stage"}, this.canvas, this.drawing.lens, this.which = h("p", {class: "which"}), this.message), this.besideStage), this.playbar.element, this.noted = h("p", {class: "note", role: "status"})),
+      h("aside", {}, this.hand, this.box.element, this.options, this.numbers, this.pixel, this.charts));
     takeFiles(this.lab.place, this.talk, this.limits, (X, y) => { this.drawing.remember(); this.state.source = null; this.setPoints(X, y, true); this.drawing.show(); }, (words) => this.say(words));
     this.headline();
     this.showOptions();
@@ -117,6 +120,7 @@ export class Playground {
     const other = h("select", {"aria-label": "Compare with", onchange: () => { this.beside = other.value || null; this.showOptions(); this.changed(); }},
       h("option", {value: ""}, "nothing"), ...Object.entries(this.learners).filter(([name]) => name !== this.state.learner).map(([name, {title}]) => h("option", {value: name, selected: name === this.beside}, title)));
     this.besideErrors = h("p", {class: "note", hidden: true});
+    this.box.element.classList.toggle("unused", !this.learners[this.state.learner].kernel);
     this.options.replaceChildren(h("h2", {}, "Learner"), h("label", {class: "choice"}, "compare with", other), this.besideErrors, ...known.map((o) => slider({label: o.label, words: o.label.length > 2 ? o.label : "", low: o.low, high: o.high, log: o.log, whole: o.whole,
       value: this.state.options[o.name], usual: o.default, oninput: (value) => { this.state.options[o.name] = value; this.changed(); }})));
   }
@@ -140,8 +144,10 @@ export class Playground {
 
   async sample() {
     try {
+      this.source = this.state.source;
       const {X, y} = await this.talk.ask("points", {source: this.state.source});
       this.edited = false;
+      this.sampled = {X, y};
       this.setPoints(X, y, false);
       this.drawing.reset();
       const label = $("[popovertarget=sampling]", this.title);
@@ -158,7 +164,9 @@ export class Playground {
     this.plane.draw();
     if (!drawn) return;
     if (!y.length) this.state.source = null;
-    if (!this.edited) { this.edited = true; this.headline(); }
+    const same = (a, b) => a.length === b.length && a.every((v, i) => v === b[i]), kept = this.sampled && same(this.sampled.X, X) && same(this.sampled.y, y);
+    if (kept) { this.state.source ??= this.source; this.edited = false; this.headline(); }   // undone: the sample again
+    else if (!this.edited) { this.edited = true; this.headline(); }
     else { const label = $("[popovertarget=sampling]", this.title); label.textContent = `${y.length} point${y.length === 1 ? "" : "s"}`; }
     this.changed();
   }
@@ -180,8 +188,8 @@ export class Playground {
     const visits = this.learners[state.learner].visits;
     // Between the first visit and the last the picture is made of K, which is long.
     const between = visits && (this.wantedVisit !== null || this.visits && this.playbar.at < this.visits.length);
-    const columns = between ? this.talk.ask("columns", {state}) : null;
-    Promise.all([this.talk.ask("field", {state, size: COARSE, visits}), columns]).then(([reply, columns]) => {
+    const view = this.plane.window, columns = between ? this.talk.ask("columns", {state, view}) : null;
+    Promise.all([this.talk.ask("field", {state, size: COARSE, visits, view}), columns]).then(([reply, columns]) => {
       this.message.hidden = true;
       this.show(reply, visits ? new Visits(reply) : null, columns);
       this.resting = setTimeout(() => this.rest(), REST);
@@ -197,7 +205,8 @@ export class Playground {
     const {title, options} = this.learners[this.beside], state = {...this.snapshot(), learner: this.beside, options: Object.fromEntries(options.map((o) => [o.name, o.default]))};
     this.which.textContent = this.learners[this.state.learner].title;
     this.whichBeside.textContent = title;
-    this.talk.ask("field", {state, size: 96, visits: false}, "beside").then((reply) => {
+    Object.assign(this.besidePlane, {middle: this.plane.middle, half: this.plane.half, axes: true});
+    this.talk.ask("field", {state, size: 96, visits: false, view: this.plane.window}, "beside").then((reply) => {
       Object.assign(this.besidePlane, {points: {X: state.X, y: state.y}, field: this.fieldOf(reply, this.beside), alpha: null});
       this.besidePlane.draw();
       this.besideErrors.hidden = false;
@@ -209,9 +218,25 @@ export class Playground {
     }, () => {});
   }
 
+  // The errors for other values of the kernel's first number, under its slider.
+  drawOver(state) {
+    const place = this.box.below;
+    if (!this.box.numbers.length || !this.learners[state.learner].kernel || state.y.length > 200) { place.replaceChildren(); return; }
+    const number_ = this.box.numbers[this.box.last < this.box.numbers.length ? this.box.last : 0], index = this.box.numbers.indexOf(number_);
+    this.talk.ask("errors_over", {state, number: index}, "beside").then((reply) => {
+      const {tried, training, left_out} = reply.arrays, list = (a) => Array.from(a.data), left = list(left_out), known = left.filter(Number.isFinite);
+      if (!known.length) { place.replaceChildren(); return; }
+      const least = Math.min(...known), best = left.indexOf(least), value = tried.data[best], nearest = list(tried).reduce((b, v, i) => Math.abs(Math.log(v / number_.value) || v - number_.value) < Math.abs(Math.log(tried.data[b] / number_.value) || tried.data[b] - number_.value) ? i : b, 0);
+      const gaps = (values) => values.map((v) => Number.isFinite(v) ? v : 1);
+      place.replaceChildren(chart([h("b", {}, `Errors over ${number_.symbol}`), `: left out least at ${number(value)} (${(100 * least).toFixed(1)} %), training dashed `,
+        h("button", {class: "link", onclick: () => this.box.slideTo(index, Number(value.toPrecision(3)))}, "Use it")], [{values: gaps(left), kind: "line"}, {values: gaps(list(training)), kind: "bound"}], nearest, 560, best));
+    }, () => {});
+  }
+
   rest() {
-    const state = this.snapshot();
+    const state = this.snapshot(), view = this.plane.window;
     this.drawBeside();
+    this.drawOver(state);
     const errors = this.talk.ask("errors", {state}).then((reply) => {
       this.paths = reply.arrays.training_path ? {training: reply.arrays.training_path.data, test: reply.arrays.test_path?.data} : null;
       this.showErrors(reply);
@@ -219,8 +244,8 @@ export class Playground {
       this.showCharts();
     }, () => {});
     const visits = this.visits;
-    const columns = visits && !visits.columns ? this.talk.ask("columns", {state}).then((reply) => { visits.take(reply); this.moment(this.playbar.at); }, () => {}) : null;
-    const fine = this.talk.ask("field", {state, size: FINE, visits: false}).then((reply) => { this.final = this.fieldOf(reply); this.moment(this.playbar.at); }, () => {});
+    const columns = visits && !visits.columns ? this.talk.ask("columns", {state, view}).then((reply) => { visits.take(reply); this.moment(this.playbar.at); }, () => {}) : null;
+    const fine = this.talk.ask("field", {state, size: FINE, visits: false, view}).then((reply) => { this.final = this.fieldOf(reply); this.moment(this.playbar.at); }, () => {});
     Promise.all([errors, columns, fine]).then(() => { this.settled = true; });
   }
 
@@ -257,6 +282,8 @@ export class Playground {
       ? Array.from({length: bold.shape[0]}, (_, i) => Math.max(...bold.data.subarray(i * bold.shape[1], (i + 1) * bold.shape[1]).map(Math.abs))) : null;
     this.visits = visits && columns ? visits.take(columns) : visits;
     this.bounds = null;
+    this.turn(reply.arrays.metrics);
+    this.byHand();
     this.showErrors({training: reply.training});
     this.paths = null;   // those of the fit before
     this.playbar.set(this.visits);
@@ -266,6 +293,36 @@ export class Playground {
     this.plane.paint();   // now: the next frame then has nothing to draw
     if (!visits) this.showCharts();
     this.noted.textContent = reply.notes[0] ?? (this.final.doubt ? "The larger the dots, the less is known there." : "");
+  }
+
+  // The ellipse of a learned metric turns from where it was to where it is.
+  turn(metrics) {
+    cancelAnimationFrame(this.turning);
+    if (!metrics) { this.plane.metrics = null; return; }
+    const all = Array.from({length: metrics.shape[0]}, (_, r) => [metrics.data[4 * r], metrics.data[4 * r + 1], metrics.data[4 * r + 3]]), to = all.at(-1), from = this.plane.metrics?.at(-1) ?? all[0], began = performance.now();
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const frame = (now) => {
+      const t = still ? 1 : Math.min(1, Math.max(0, now - began) / 700), part = t * t * (3 - 2 * t);
+      this.plane.metrics = [...all.slice(0, -1), to.map((v, i) => from[i] + part * (v - from[i]))];
+      this.plane.draw();
+      if (t < 1) this.turning = requestAnimationFrame(frame);
+    };
+    frame(began);
+  }
+
+  // The walk of the lecture, for a few points of two classes.
+  byHand() {
+    const {state, visits} = this, shown = state.learner === "walk" && visits?.outputs === 1 && state.y.length <= BY_HAND;
+    this.hand.hidden = !shown;
+    if (!shown) return;
+    this.talk.ask("gram", {state: this.snapshot()}, "beside").then((reply) => {
+      const at = new Map(reply.order.map((index, row) => [index, row])), K = reply.arrays.K.data, m = reply.order.length;
+      this.k = (i, j) => K[at.get(i) * m + at.get(j)];
+      this.showHand();
+    }, () => {});
+  }
+  showHand() {
+    if (!this.hand.hidden && this.k && this.visits) this.hand.replaceChildren(h("h2", {}, "By hand: in order, and sign(0) = −1"), walk(this.visits, this.playbar.at ?? this.visits.length, this.state.y, this.facts.classes, this.k));
   }
 
   // The picture after t visits; at the end, or without visits, what the server drew.
@@ -282,6 +339,7 @@ export class Playground {
     }
     plane.draw();
     if (this.hovering) this.hover(this.hovering);
+    this.showHand();
     if (visits) { this.laterCharts(); this.remember(); }
   }
 
@@ -309,7 +367,7 @@ export class Playground {
   numbersOf(training, left_out, how, test) {
     const one = (value, words) => h("div", {}, h("strong", {}, value === undefined || value === null ? "–" : (100 * value).toFixed(1), value === undefined || value === null ? null : h("small", {}, " %")), h("span", {}, words));
     this.numbers.replaceChildren(h("h2", {}, "Errors"), h("div", {class: "nums"}, one(training, "training"), one(left_out, how ?? "left out"),
-      this.state.source ? one(test, "new points") : null));
+      this.state.source && !this.edited ? one(test, "new points") : null));
   }
 
   showCharts() {
@@ -334,6 +392,7 @@ export class Playground {
     }
     if (this.paths) figures.push(chart([h("b", {}, "training error"), this.paths.test ? ", new points dashed" : ""],
       [{values: [...this.paths.training], kind: "line"}, ...(this.paths.test ? [{values: [...this.paths.test], kind: "bound"}] : [])], Math.max(0, now - 1)));
+    if (bounds && norms[now] > 0) figures.push(arrows(Math.min(1, aligned[now] / Math.sqrt(norms[now])), Math.sqrt(norms[now] / Math.max(...norms))));
     if (bounds) figures.push(h("p", {class: "note"}, "‖w‖² stays below R² · mistakes, ⟨w, w*⟩ above ρ · mistakes: so there are at most (R/ρ)² mistakes."));
     this.charts.replaceChildren(h("div", {class: "charts"}, ...figures));
   }
@@ -386,6 +445,9 @@ export class Playground {
 
   // --- sharing ---------------------------------------------------------------------------------
 
+  // What a picture file says below the picture, and the pictures it holds.
+  get caption() { return `${this.learners[this.state.learner].title}, k = ${this.state.kernel}`; }
+  get pictures() { return this.beside && !this.besideStage.hidden ? [[this.plane, this.caption], [this.besidePlane, this.learners[this.beside].title]] : [[this.plane, this.caption]]; }
   script() { return this.talk.ask("script", {state: this.snapshot()}).then((reply) => reply.script); }
   csv() { return "x1,x2,class\n" + this.state.y.map((c, i) => `${this.state.X[2 * i]},${this.state.X[2 * i + 1]},${c}\n`).join(""); }
   leave() { this.playbar.pause(); }

@@ -43,5 +43,15 @@ export async function strip(given) {
   if (!step) return;
   const go = (j, words) => j >= 0 && j < tour.steps.length ? h("a", {href: link(tour.id, j, tour.steps[j].state)}, words) : null;
   place.replaceChildren(h("div", {}, h("h2", {}, `${tour.title}, ${i + 1} of ${tour.steps.length}`), h("p", {}, h("b", {}, `${step.title}. `), ...prose(step.text, tour.id, i))),
-    h("p", {class: "steps"}, go(i - 1, "‹ Back"), go(i + 1, "Next ›"), h("a", {href: "#panel=tours"}, "All tours")));
+    h("p", {class: "steps"}, go(i - 1, "‹ Back"), go(i + 1, "Next ›"), h("a", {href: "#panel=tours"}, "All tours")), step.guess ? guess(step.guess) : "");
+}
+
+// A question to guess at before looking on: the answer says why, and what the panel shows of it.
+function guess({ask, choices, right, because}) {
+  const said = h("span", {role: "status"});
+  const buttons = choices.map((words, k) => h("button", {"aria-pressed": "false", onclick: () => {
+    buttons.forEach((button, j) => button.setAttribute("aria-pressed", String(j === k)));
+    said.textContent = `${k === right ? "Right" : "Not quite"}: ${because}`;
+  }}, words));
+  return h("div", {class: "guess", role: "group", "aria-label": "Guess first"}, h("b", {}, "Guess first: "), ask, ...buttons, said);
 }

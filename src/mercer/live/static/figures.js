@@ -1,5 +1,6 @@
 // Figures that live in a page: sliders for the kernel's numbers, points to drag, visits to play, and no server.
 import {h, number, sized, slider, css, rgb, s} from "./dom.js";
+import {MOST as BY_HAND, walk} from "./byhand.js";
 import {Drawing} from "./drawing.js";
 import {color} from "./marks.js";
 import {Plane} from "./plane.js";
@@ -12,9 +13,10 @@ import * as M from "./mercer.js";
 
 const COARSE = 48, FINE = 144, MOVING = 64, REST = 200, VIEW = 1.5;
 
-function lattice(size) {
-  const out = new Float64Array(2 * size * size), at = (k) => -VIEW + 2 * VIEW * k / (size - 1);
-  for (let j = 0; j < size; j++) for (let i = 0; i < size; i++) { out[2 * (j * size + i)] = at(i); out[2 * (j * size + i) + 1] = -at(j); }
+// The points of a picture: what a plane shows of the data, the top row first.
+function lattice(size, {middle: [x, y], half}) {
+  const out = new Float64Array(2 * size * size), at = (k) => -half + 2 * half * k / (size - 1);
+  for (let j = 0; j < size; j++) for (let i = 0; i < size; i++) { out[2 * (j * size + i)] = x + at(i); out[2 * (j * size + i) + 1] = y - at(j); }
   return out;
 }
 
@@ -62,16 +64,18 @@ class PlaneFigure extends Figure {
     this.canvas = h("canvas", {role: "application", "aria-label": "Points in the plane. Arrow keys move a cross, Enter adds a point, Delete erases, digits choose the class."});
     this.plane = new Plane(this.canvas, VIEW);
     this.plane.points = {X, y};
-    this.drawing = new Drawing(this.plane, {points: 400, classes: this.spec.learner.includes("logistic") ? 3 : 10}, {onedit: (X, y) => { this.plane.points = {X, y}; this.test = null; this.moved(); }, onhover: (x) => this.hover(x)});
+    this.drawing = new Drawing(this.plane, {points: 400, classes: this.spec.learner.includes("logistic") ? 3 : 10}, {onedit: (X, y) => { this.plane.points = {X, y}; this.test = null; this.moved(); }, onhover: (x) => this.hover(x), onview: () => this.moved()});
+    this.plane.axes = true;
     this.playbar = new Playbar((t) => this.moment(t));
-    this.main.append(this.drawing.bar, h("div", {class: "stage"}, this.canvas), this.playbar.element);
+    this.hand = h("div", {});
+    this.main.append(this.drawing.bar, h("div", {class: "stage"}, this.canvas, this.drawing.lens), this.playbar.element, this.hand);
     this.drawing.show();
   }
 
   state() { const {X, y} = this.plane.points; return {learner: this.spec.learner, options: this.options, X: Float64Array.from(X), y, width: 2}; }
 
   field(size) {
-    const scores = this.model.scores(lattice(size), size * size), data = new Float32Array(scores.length * size * size);
+    const scores = this.model.scores(lattice(size, this.plane), size * size), data = new Float32Array(scores.length * size * size);
     scores.forEach((values, o) => data.set(values, o * size * size));
     return {size, outputs: scores.length, data, gives: this.model.gives, classes: this.model.classes, margins: this.spec.learner === "svm" && scores.length === 1, doubt: null};
   }
@@ -106,7 +110,7 @@ class PlaneFigure extends Figure {
   }
 
   uncertain() {
-    const size = 28, Q = lattice(size), k = this.model.against(Q, size * size), own = M.diagonal(this.model.kernel, M.prepared(this.model.kernel, Q, 2), size * size), n = this.model.n;
+    const size = 28, Q = lattice(size, this.plane), k = this.model.against(Q, size * size), own = M.diagonal(this.model.kernel, M.prepared(this.model.kernel, Q, 2), size * size), n = this.model.n;
     const data = Float32Array.from({length: size * size}, (_, i) => { const v = this.model.variance(k.subarray(i * n, (i + 1) * n), own[i]); return Math.sqrt(v.reduce((a, b) => a + b, 0) / v.length / own[i]); });
     this.final.doubt = {shape: [size], data};
   }
@@ -121,12 +125,14 @@ class PlaneFigure extends Figure {
     const {plane, visits} = this, between = visits && t !== null && t < visits.length;
     if (between && !visits.columns) {
       const at = Float64Array.from(visits.used.flatMap((i) => [plane.points.X[2 * i], plane.points.X[2 * i + 1]])), {kernel} = this.model;
-      visits.take({size: MOVING, arrays: {columns: {data: M.gram(kernel, M.prepared(kernel, at, 2), M.prepared(kernel, lattice(MOVING), 2), visits.used.length, MOVING * MOVING)}}});
+      visits.take({size: MOVING, arrays: {columns: {data: M.gram(kernel, M.prepared(kernel, at, 2), M.prepared(kernel, lattice(MOVING, plane), 2), visits.used.length, MOVING * MOVING)}}});
     }
     plane.field = between ? {...this.final, size: visits.size, outputs: visits.outputs, data: visits.field(t), margins: false} : this.final;
     plane.alpha = between ? visits.alpha(t, plane.points.y.length) : this.alpha;
     plane.visited = between && t > 0 ? visits.index[t - 1] : -1;
     plane.draw();
+    const byHand = this.spec.learner === "walk" && visits?.outputs === 1 && plane.points.y.length <= BY_HAND;
+    this.hand.replaceChildren(byHand ? walk(visits, t, plane.points.y, this.model.classes, (i, j) => this.model.K[i * this.model.n + j]) : "");
   }
 
   // The points that decide one pixel, as lines to them.

@@ -1,13 +1,13 @@
 // The learners of the laboratory on `mercer.js`: a state in, a model that scores any points out.
 import * as M from "./mercer.js";
 
-const AVERAGES = {perceptron: "last", averaged: "average", voted: "vote"};
+const AVERAGES = {perceptron: "last", averaged: "average", voted: "vote", walk: "last"};
 export const GIVES = {logistic: "log-odds", process: "log-odds", smoother: "share", neighbors: "share", voted: "share"};
 
 // The kernel of a state with its numbers: whole ones that shape the formula choose among the sources.
 export function kernelOf({sources, numbers, parameters}, values) {
   const p = {...parameters}, key = [];
-  numbers.forEach((number, i) => { if (number.shapes) key.push(values[i]); else p[number.path] = number.sign * values[i]; });
+  numbers.forEach((number, i) => { if (number.shapes) key.push(values[i]); else p[number.path] = number.law[0] * values[i] ** number.law[1]; });
   const source = sources[key.join()];
   return {...M.kernel(source, p), dots: source.dots, rank: source.rank && {...M.kernel(source.rank, p), sign: source.rank.sign}};
 }
@@ -26,7 +26,8 @@ export function learn(kernel, {learner, options, X, y, width = 2, tol = 1e-3}) {
     return count === 2 ? [out[1].map((v, i) => v - out[0][i])] : out;
   };
   if (learner in AVERAGES) {
-    const trace = M.perceptron(K, labels, {epochs: options.epochs, classes: count, dots: kernel.dots}), kind = AVERAGES[learner];
+    const byHand = learner === "walk" ? {shuffle: false, tie: "first"} : {};
+    const trace = M.perceptron(K, labels, {epochs: options.epochs, classes: count, dots: kernel.dots, ...byHand}), kind = AVERAGES[learner];
     const flat = kind === "average" ? trace.average : trace.alpha, coef = Array.from({length: trace.outputs}, (_, o) => flat.filter((_, i) => i % trace.outputs === o));
     const model = {coef, b: coef.map(() => 0)};
     const voted = (Q, rows) => { const v = M.votes(against(Q, rows), trace); return Array.from({length: trace.outputs}, (_, o) => v.filter((_, i) => i % trace.outputs === o)); };
