@@ -102,11 +102,11 @@ def partner(F, low, group, table, row, diagonal, n, i, top, floor):  # type: ign
     return first(best, gain, where) if gain > 0 else -1, gain, largest(bottom)
 
 
-def _mover(begins: bool, goes_on: bool) -> Any:
-    """Q = kᵢ − kⱼ, or with γ Q more where the direction goes on; F += step Q.
+def _mover(directed: bool) -> Any:
+    """F += step Q, where Q = kᵢ − kⱼ, plus γ Q where the step is `directed` and leaves Q behind.
 
     Gives the row that now most wants to grow, and its −f. A step that ends at a bound leaves no
-    direction behind: then Q is neither read nor written.
+    direction: then Q is neither read nor written.
     """
 
     @inner(error_model="numpy", forceinline=True)
@@ -117,11 +117,10 @@ def _mover(begins: bool, goes_on: bool) -> Any:
         where = index
         for at in range(0, n, LANES):
             along = like(load(table, row_i + at), far) - like(load(table, row_j + at), far)
-            if goes_on:
+            if directed:
                 along = along + kept * load(Q, at)
-            value = load(F, at) + far * along
-            if begins or goes_on:
                 store(along, Q, at)
+            value = load(F, at) + far * along
             store(value, F, at)
             wish = load(up, group + at) - value
             more = wish > best
@@ -133,20 +132,7 @@ def _mover(begins: bool, goes_on: bool) -> Any:
     return moved
 
 
-_move, _begin, _go_on = _mover(False, False), _mover(True, False), _mover(False, True)
-
-
-@inner(error_model="numpy", forceinline=True)
-def move(F, Q, up, group, table, row_i, row_j, n, step, gamma, begins):  # type: ignore[no-untyped-def]
-    """F after a step, and the row that now most wants to grow, with its −f.
-
-    With Q of a direction that goes on where γ is not 0, and of one that `begins` with this step.
-    """
-    if gamma != 0.0:
-        return _go_on(F, Q, up, group, table, row_i, row_j, n, step, gamma)
-    if begins:
-        return _begin(F, Q, up, group, table, row_i, row_j, n, step, gamma)
-    return _move(F, Q, up, group, table, row_i, row_j, n, step, gamma)
+_move, _move_along = _mover(False), _mover(True)
 
 
 @inner(error_model="numpy")
@@ -322,10 +308,10 @@ def _descend(flat, p, index, cursor, i, j, slope, curve, across, bent):  # type:
 
 @inner(error_model="numpy")
 def _start(  # type: ignore[no-untyped-def]
-    flat, rows, group, diagonals, right, shape, Z, F, Q, p, up, low, diagonal, index, cursor, ends,
-    table, keep,
+    flat, rows, diagonals, right, shape, Z, F, Q, p, up, low, diagonal, index, cursor, ends, table,
+    keep,
 ):  # fmt: skip
-    """F, masks, the diagonal and the panels of a problem, padded to a multiple of BLOCK."""
+    """F, the diagonal and the panels of a problem, padded to a multiple of BLOCK; empty masks."""
     n = len(rows)
     stride = (n + BLOCK - 1) // BLOCK * BLOCK
     if keep == FRESH:
@@ -342,7 +328,6 @@ def _start(  # type: ignore[no-untyped-def]
         F[t], diagonal[t] = 0.0, 1.0
         if t < n:
             F[t], diagonal[t] = flat[t, IMAGE], diagonals[rows[t]]
-            _mark(flat, t, group[t], up, low)
     if keep != SAME:
         cursor[PITCH] = stride
         cursor[PLAIN] = FEWEST_PLAIN if n < FEWEST_PLAIN else n if n < MOST_PLAIN else MOST_PLAIN
@@ -367,9 +352,11 @@ def solve_problems(  # type: ignore[no-untyped-def]
         s, e = starts[one], starts[one + 1]
         flat, rows, group = variables[s:e], examples[s:e], groups[s:e]
         stride = _start(
-            flat, rows, group, diagonals, right, shape, Z, F, Q, p, up, low, diagonal, index,
-            cursor, ends, table, keep,
+            flat, rows, diagonals, right, shape, Z, F, Q, p, up, low, diagonal, index, cursor,
+            ends, table, keep,
         )  # fmt: skip
+        for t in range(e - s):
+            _mark(flat, t, group[t], up, low)
         gamma, step, steps = 0.0, 0.0, 0
         row_i = row_j = none - none
         while True:
@@ -378,7 +365,10 @@ def solve_problems(  # type: ignore[no-untyped-def]
                 # The row of every group that most wants to grow, and its partner.
                 masks = g * up.shape[1]
                 begins = (step != 0.0) & (ends[last] > 0.0) & (cursor[TAKEN] >= cursor[PLAIN])
-                t, top = move(F, Q, up, masks, table, row_i, row_j, stride, step, gamma, begins)
+                if begins or gamma != 0.0:
+                    t, top = _move_along(F, Q, up, masks, table, row_i, row_j, stride, step, gamma)
+                else:
+                    t, top = _move(F, Q, up, masks, table, row_i, row_j, stride, step, gamma)
                 gamma, step, ends[g] = 0.0, 0.0, top
                 if index[SLOT, t] < 0:
                     _make(
@@ -411,8 +401,8 @@ def solve_problems(  # type: ignore[no-untyped-def]
             )  # fmt: skip
             if step == 0.0:
                 break
-            _mark(flat, i, g, up, low)
-            _mark(flat, j, g, up, low)
+            _mark(flat, i, group[i], up, low)
+            _mark(flat, j, group[j], up, low)
             steps += 1
             cursor[TAKEN] += 1
         found[one, STEPS], found[one, COMPUTED] = steps, cursor[MADE]
