@@ -22,7 +22,7 @@ _watchers: list[Callable[[str], None]] = []
 
 
 def watch(listener: Callable[[str], None]) -> None:
-    """Call `listener(name)` when a function begins to be compiled, and `listener("")` at the end."""
+    """Call `listener(name)` when a function begins to be compiled, and `listener("")` after it."""
     _watchers.append(listener)
 
 
