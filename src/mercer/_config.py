@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Callable
 from contextvars import ContextVar, Token
 from dataclasses import replace
 from typing import Any, Self
@@ -120,7 +121,10 @@ def set_config(
     1
     """
     global _global
-    changes = _checked(memory, threads, device, precision, progress, cluster, checkpoint)
+    changes = _checked(
+        memory=memory, threads=threads, device=device, precision=precision,
+        progress=progress, cluster=cluster, checkpoint=checkpoint,
+    )  # fmt: skip
     inside = _local.get()
     if inside is not None:
         _local.set(replace(inside, **changes))
@@ -173,8 +177,10 @@ class config:
         cluster: Any = None,
         checkpoint: Any = None,
     ) -> None:
-        given = (memory, threads, device, precision, progress, cluster, checkpoint)
-        self._changes = _checked(*given)
+        self._changes = _checked(
+            memory=memory, threads=threads, device=device, precision=precision,
+            progress=progress, cluster=cluster, checkpoint=checkpoint,
+        )  # fmt: skip
         self._tokens: list[Token[Settings | None]] = []
         self._entered = False
 
@@ -194,56 +200,39 @@ class config:
             )
 
 
-def _checked(
-    memory: str | int | None,
-    threads: int | None,
-    device: str | None,
-    precision: str | None,
-    progress: bool | str | None,
-    cluster: Any = None,
-    checkpoint: Any = None,
-) -> dict[str, Any]:
-    """What was given, checked; nothing is changed if one of it is wrong."""
-    changes: dict[str, Any] = {}
-    if memory is not None:
-        changes["memory"] = parse_bytes(memory)
-    if threads is not None:
-        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-            raise ValueError(f"threads must be a whole number ≥ 1, got {threads!r}")
-        changes["threads"] = threads
-    if device is not None:
-        if str(device).partition(":")[0] not in _devices or not _DEVICE.fullmatch(str(device)):
-            known = ", ".join(repr(name) for name in sorted(_devices))
-            raise ValueError(f"device must be one of {known}, or 'cuda:N', got {device!r}")
-        changes["device"] = device
-    if precision is not None:
-        if precision not in ("high", "fast"):
-            raise ValueError(f"precision must be 'high' or 'fast', got {precision!r}")
-        changes["precision"] = precision
-    if progress is not None:
-        changes["progress"] = progress if progress == "lines" else bool(progress)
-    return changes | _checked_places(cluster, checkpoint)
+def _checked(**changes: Any) -> dict[str, Any]:
+    """The settings that are not None, each checked; an error before any of them changes."""
+    return {name: _CHECKS[name](value) for name, value in changes.items() if value is not None}
 
 
-def _checked_places(cluster: Any, checkpoint: Any) -> dict[str, Any]:
-    """Who works on pieces, and where sums over them are kept."""
-    changes: dict[str, Any] = {}
-    if cluster is not None:
-        changes["cluster"] = None if cluster == "here" else _checked_cluster(cluster)
-    if checkpoint is not None:
-        changes["checkpoint"] = str(checkpoint) or None
-    return changes
+def _threads(threads: Any) -> int:
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise ValueError(f"threads must be a whole number ≥ 1, got {threads!r}")
+    return threads
 
 
-def _checked_cluster(given: Any) -> Any:
+def _device(device: Any) -> Any:
+    if str(device).partition(":")[0] not in _devices or not _DEVICE.fullmatch(str(device)):
+        names = ", ".join(repr(name) for name in sorted(_devices))
+        raise ValueError(f"device must be one of {names}, or 'cuda:N', got {device!r}")
+    return device
+
+
+def _precision(precision: Any) -> Any:
+    if precision not in ("high", "fast"):
+        raise ValueError(f"precision must be 'high' or 'fast', got {precision!r}")
+    return precision
+
+
+def _cluster(cluster: Any) -> Any:
     """A client of Dask's (it gathers and computes), an address, or an executor (it submits)."""
-    if isinstance(given, str) and "://" in given:
-        return given
-    if not isinstance(given, str) and hasattr(given, "submit"):
-        return given
+    if isinstance(cluster, str) and cluster == "here":
+        return None
+    if "://" in cluster if isinstance(cluster, str) else hasattr(cluster, "submit"):
+        return cluster
     raise ValueError(
         "cluster must be a distributed.Client, an address such as 'tcp://host:8786', an executor "
-        f"of concurrent.futures, or 'here'; got {given!r:.80}"
+        f"of concurrent.futures, or 'here'; got {cluster!r:.80}"
     )
 
 
@@ -266,6 +255,16 @@ def parse_bytes(size: str | int) -> int:
     return int(value)
 
 
+#: What turns a given value of each setting into the one in force.
+_CHECKS: dict[str, Callable[[Any], Any]] = {
+    "memory": parse_bytes,
+    "threads": _threads,
+    "device": _device,
+    "precision": _precision,
+    "progress": bool,
+    "cluster": _cluster,
+    "checkpoint": lambda folder: str(folder) or None,
+}
 #: Bytes from which free memory is looked at before work begins: a look takes 0.1 ms.
 LOOKED_AT = 100_000_000
 

@@ -96,7 +96,7 @@ def install() -> None:
             notice.end()
 
     class Lock(event.Listener):  # type: ignore[misc]
-        """Of the compiler, which code that is read from the cache passes, too."""
+        """Receives events of the compiler's lock, which reading code from the cache takes, too."""
 
         def on_start(self, event: Any) -> None:
             held_back.start()

@@ -207,19 +207,3 @@ def _process_seconds() -> float:
 
 
 _announced: ContextVar[_Announced] = ContextVar("announced", default=_Announced())  # noqa: B039
-
-__all__ = [
-    "OutOfTime",
-    "announced",
-    "announced_seconds",
-    "begin_command",
-    "check_time",
-    "check_wanted",
-    "command_seconds",
-    "one_call",
-    "optional",
-    "stopping",
-    "time_left",
-    "until",
-    "when_over",
-]

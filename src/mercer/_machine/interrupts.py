@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FrameType
+from typing import Any
 
 from mercer._machine.deadline import stopping
 
@@ -77,12 +78,13 @@ def acknowledge() -> None:
 
 
 class HeldBack:
-    """Between `start` and as many calls of `end`, in the main thread, Ctrl-C waits.
+    """Delays Ctrl-C in the main thread from a call of `start` to as many calls of `end`.
 
     What a handler raises inside a callback of LLVM is printed and lost.
     """
 
-    _depth, _came, _before = 0, False, None
+    _depth, _came = 0, False
+    _before: Any = None
 
     def start(self) -> None:
         if threading.current_thread() is not threading.main_thread():
@@ -105,6 +107,3 @@ class HeldBack:
             signal.signal(signal.SIGINT, before)
             if self._came:
                 signal.raise_signal(signal.SIGINT)
-
-
-__all__ = ["CTRL_C", "HeldBack", "Interrupted", "acknowledge", "noting_interrupts"]

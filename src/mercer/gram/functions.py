@@ -27,7 +27,7 @@ def diagonal(kernel: Kernel, X: Any) -> np.ndarray:
     formula = formula_of(kernel)
     rows = Rows(form_of(formula), X)
     side = Operand(rows.n, common_dtype(rows.dtypes), rows.matrices, {}, raw=rows.raw)
-    return row_value(simplified_diagonal(formula), side, rows.raw, "X")
+    return row_value(simplified_diagonal(formula), side, "X")
 
 
 def distance(kernel: Kernel, X: Any, Z: Any = None) -> np.ndarray:

@@ -275,7 +275,7 @@ class HostGram(Gram):
         constant = constant_diagonal(self.formula)
         if constant is not None:
             return np.full(self.shape[0], constant, dtype=self.dtype)
-        return row_value(simplified_diagonal(self.formula), self._x, self._x.raw, "X")
+        return row_value(simplified_diagonal(self.formula), self._x, "X")
 
     def diagonal(self) -> np.ndarray:
         return self._diagonal.copy()
@@ -287,8 +287,8 @@ class HostGram(Gram):
         if constant is not None:
             return max(0.0, constant)
         diagonal = simplified_diagonal(self.formula)
-        sides = ((self._x, "X"), (self._z, "Z"))
-        ends = [float(row_value(diagonal, side, side.raw, name).max()) for side, name in sides]
+        operands = ((self._x, "X"), (self._z, "Z"))
+        ends = [float(row_value(diagonal, operand, name).max()) for operand, name in operands]
         return float(np.sqrt(max(ends[0], 0.0) * max(ends[1], 0.0)))
 
     def in_double(self, index: Any = None) -> np.ndarray:

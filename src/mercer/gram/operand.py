@@ -220,14 +220,14 @@ def _panels(rows: Any) -> Iterator[slice]:
     return cut(0, rows.shape[0], max(1, min(PANEL, NUMBERS // max(1, rows.shape[1]))))
 
 
-def row_value(formula: Formula, side: Operand, raw: Any, name: str) -> np.ndarray:
+def row_value(formula: Formula, operand: Operand, name: str) -> np.ndarray:
     """A formula in statistics of one row, for every row; evaluated in float64, then narrowed."""
     values: dict[Formula, Any] = {}
     for node in statistics(formula):
-        values[node] = statistic(node, side, raw, name)
+        values[node] = statistic(node, operand, name)
     with np.errstate(all="ignore"):
-        value = np.broadcast_to(np.asarray(evaluate(formula, values)), (side.n,))
-        value = value.astype(side.dtype)
+        value = np.broadcast_to(np.asarray(evaluate(formula, values)), (operand.n,))
+        value = value.astype(operand.dtype)
     if not np.isfinite(value).all():
         bad = int(np.argmin(np.isfinite(value)))
         raise ValueError(
@@ -252,53 +252,53 @@ def row_weights(function: Any, values: Any, name: str) -> np.ndarray:
     return weights
 
 
-def statistic(node: Formula, side: Operand, raw: Any, name: str) -> np.ndarray:
+def statistic(node: Formula, operand: Operand, name: str) -> np.ndarray:
     """One statistic of one row, for every row."""
     if node.op not in _OF_A_ROW:
         raise TypeError(f"{node!r} is not a statistic of one row")
-    return _OF_A_ROW[node.op](node, side, raw, name)
+    return _OF_A_ROW[node.op](node, operand, name)
 
 
-def _square(node: Formula, side: Operand, raw: Any, name: str) -> np.ndarray:
+def _square(node: Formula, operand: Operand, name: str) -> np.ndarray:
     rows = node.value[1]
-    if side.centers.get(rows) is not None:
-        return squared_norms(side.matrices[rows]).astype(np.float64)
-    if rows not in side.norms:  # kept: the diagonal, the range and the accuracy read them
-        side.norms[rows] = squared_norms(side.matrices[rows])
-    return side.norms[rows].astype(np.float64)
+    if operand.centers.get(rows) is not None:
+        return squared_norms(operand.matrices[rows]).astype(np.float64)
+    if rows not in operand.norms:  # kept: the diagonal, the range and the accuracy read them
+        operand.norms[rows] = squared_norms(operand.matrices[rows])
+    return operand.norms[rows].astype(np.float64)
 
 
-def _prepared_square(node: Formula, side: Operand, raw: Any, name: str) -> np.ndarray:
-    return side.squared_norms(node.value[1]).astype(np.float64)
+def _prepared_square(node: Formula, operand: Operand, name: str) -> np.ndarray:
+    return operand.squared_norms(node.value[1]).astype(np.float64)
 
 
-def _prepared_shift(node: Formula, side: Operand, raw: Any, name: str) -> np.ndarray:
+def _prepared_shift(node: Formula, operand: Operand, name: str) -> np.ndarray:
     """x·c − ½ c·c for the center c that products subtract from the rows."""
     rows = node.value[1]
-    center = side.centers[rows]
+    center = operand.centers[rows]
     assert center is not None
     c = center.astype(np.float64)
-    matrix = side.matrices[rows]
+    matrix = operand.matrices[rows]
     # In panels: the product with a float64 vector makes a float64 copy of its rows.
-    parts = [matrix[i : i + PANEL] @ c for i in range(0, side.n, PANEL)]
+    parts = [matrix[i : i + PANEL] @ c for i in range(0, operand.n, PANEL)]
     return np.concatenate(parts) - 0.5 * float(c @ c)
 
 
-def _function_of_row(node: Formula, side: Operand, raw: Any, name: str) -> np.ndarray:
+def _function_of_row(node: Formula, operand: Operand, name: str) -> np.ndarray:
     """The values of a user's function, which is called once on each set of rows."""
     _, function, rows = node.value
     key = function, rows
-    if key not in side.kept:
-        side.kept[key] = row_weights(function, _after_steps(rows, raw), name)
-    return side.kept[key]  # type: ignore[no-any-return]
+    if key not in operand.kept:
+        operand.kept[key] = row_weights(function, _after_steps(rows, operand.raw), name)
+    return operand.kept[key]  # type: ignore[no-any-return]
 
 
-def _opaque_diagonal(node: Formula, side: Operand, raw: Any, name: str) -> np.ndarray:
+def _opaque_diagonal(node: Formula, operand: Operand, name: str) -> np.ndarray:
     _, leaf, rows = node.value
-    states = (state for opaque, state in side.states.items() if opaque.value == (leaf, rows))
+    states = (state for opaque, state in operand.states.items() if opaque.value == (leaf, rows))
     state = next(states, None)
     if state is None:
-        state = leaf.prepare(_after_steps(rows, raw))
+        state = leaf.prepare(_after_steps(rows, operand.raw))
     return np.asarray(leaf.diag_of(state), dtype=float)
 
 
@@ -308,18 +308,18 @@ def _after_steps(rows: Input, raw: Any) -> Any:
     return raw
 
 
-def _reduction(node: Formula, side: Operand, raw: Any, name: str) -> np.ndarray:
+def _reduction(node: Formula, operand: Operand, name: str) -> np.ndarray:
     how, rows = node.value
-    result = np.empty(side.n)
-    for part in _panels(side.matrices[rows]):
-        block = side.dense(rows, part).astype(np.float64)
+    result = np.empty(operand.n)
+    for part in _panels(operand.matrices[rows]):
+        block = operand.dense(rows, part).astype(np.float64)
         values = {n: block for n in node.args[0].walk() if n.op == "coord"}
         value = np.broadcast_to(evaluate(node.args[0], values), block.shape)
         result[part] = reduced(how, value, axis=1)
     return result
 
 
-_OF_A_ROW: dict[str, Callable[[Formula, Operand, Any, str], np.ndarray]] = {
+_OF_A_ROW: dict[str, Callable[[Formula, Operand, str], np.ndarray]] = {
     "sqnorm": _square,
     "prepared_norm": _prepared_square,
     "prepared_shift": _prepared_shift,

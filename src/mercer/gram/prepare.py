@@ -122,7 +122,7 @@ def is_direct(x: Any, z: Any) -> bool:
 def add_values(operand: Operand, formulas: tuple[Formula, ...], name: str) -> Operand:
     """Give the operand one vector per formula in the statistics of one row."""
     if len(operand.values) != len(formulas):
-        operand.values = tuple(row_value(f, operand, operand.raw, name) for f in formulas)
+        operand.values = tuple(row_value(f, operand, name) for f in formulas)
     return operand
 
 

@@ -186,7 +186,7 @@ def _largest(parts: tuple[tuple[Formula, Formula], ...], side: Operand, name: st
         for _, diagonal in parts:
             for node in statistics(diagonal):
                 if node not in values:
-                    values[node] = statistic(node, side, side.raw, name)
+                    values[node] = statistic(node, side, name)
             if diagonal not in values:
                 values[diagonal] = np.asarray(evaluate(diagonal, values))
             # NaN is reported where the value is used; the part that overflowed is found here.

@@ -32,7 +32,7 @@ from mercer._arrays import (
     is_tensor,
     refuse_masked,
 )
-from mercer._examples import count, joined, passes, take
+from mercer._examples import count, passes
 from mercer._notices import KernelWarning, warn
 from mercer._parameters import Check, check_parameters
 from mercer.gram import keeper_of
@@ -347,17 +347,3 @@ def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
         new = np.unique(y[~known])[:10].tolist()
         raise ValueError(f"y holds classes that are new: {new}; the model knows {classes.tolist()}")
     return codes
-
-
-__all__ = [
-    "KernelLearner",
-    "check_fitted",
-    "classes_of",
-    "distinct",
-    "encode",
-    "goes_as_it_is",
-    "joined",
-    "take",
-    "targets",
-    "warn_if_refuted",
-]

@@ -11,12 +11,12 @@ import scipy.sparse as sp
 
 from mercer._arrays import host, like
 from mercer._config import check_memory, get_config
-from mercer._examples import count
+from mercer._examples import count, take
 from mercer._parameters import Count, Number, OneOf, Several, checked
 from mercer._tiles import cut
 from mercer.formula.ranking import Ranking, ranking
 from mercer.gram import constant_diagonal, formula_of
-from mercer.learners._base import KernelLearner, check_fitted, take
+from mercer.learners._base import KernelLearner, check_fitted
 from mercer.solvers.neighbors.distances import distances
 from mercer.solvers.neighbors.radius import Within, within
 from mercer.solvers.neighbors.search import Neighbors, nearest

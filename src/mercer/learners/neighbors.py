@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._arrays import host, like
-from mercer._examples import count
+from mercer._examples import count, take
 from mercer._notices import DataWarning, warn
 from mercer._parameters import (
     Anything,
@@ -22,7 +22,7 @@ from mercer._parameters import (
 )
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import ONLY_KERNEL
-from mercer.learners._base import check_fitted, take
+from mercer.learners._base import check_fitted
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
 from mercer.learners._options import (
     class_factors,

@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer._arrays import host, is_chunked, is_sparse, is_tensor, like
 from mercer._config import get_config
-from mercer._examples import count
+from mercer._examples import count, take
 from mercer._lazy import record
 from mercer._notices import DataWarning, KernelWarning, warn
 from mercer._parameters import Anything, Check, Either, Flag, OneOf, Positive, Several
@@ -20,7 +20,7 @@ from mercer.formula.inputs import numeric
 from mercer.gram import formula_of
 from mercer.kernels import DEFAULT, Kernel
 from mercer.kernels.estimators import ONLY_KERNEL
-from mercer.learners._base import KernelLearner, check_fitted, take
+from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
 from mercer.learners._options import fetched, labeled, together, weights_or_none
 from mercer.learners._widths import own_widths

@@ -159,7 +159,7 @@ def _of_blocks(
     x, z = gram.sides()
     dtype, widths = left[0].dtype, tuple(b.shape[1] for b in left)
     rows_x, rows_z = (
-        _beside([row_value(f, side, side.raw, "X") for f in formulas], blocks, dtype)
+        _beside([row_value(f, side, "X") for f in formulas], blocks, dtype)
         for side, formulas, blocks in ((x, program.row_x, left), (z, program.row_z, right))
     )
     module, numbers, together = _compiled(program, dtype.name, widths, form)

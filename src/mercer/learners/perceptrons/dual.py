@@ -10,13 +10,14 @@ from sklearn.base import clone
 
 from mercer._arrays import host, is_chunked, is_sparse, is_tensor, like
 from mercer._examples import count as n_rows
+from mercer._examples import take
 from mercer._notices import warn
 from mercer._parameters import Check, Count, Maybe, OneOf, check_parameters, checked
 from mercer.expansion import KernelExpansion
 from mercer.gram import diagonal, host_gram, solver_gram
 from mercer.kernels import DEFAULT, Gaussian, as_kernel
 from mercer.kernels.estimators import ONLY_KERNEL
-from mercer.learners._base import KernelLearner, take, targets
+from mercer.learners._base import KernelLearner, targets
 from mercer.learners.perceptrons.shared import PerceptronBase, Trace, Visit
 from mercer.solvers.online.budget import POLICIES, Store
 from mercer.solvers.online.fit import learn_dual, learn_on_budget

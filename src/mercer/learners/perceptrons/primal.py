@@ -12,12 +12,14 @@ from sklearn.utils.validation import validate_data
 from mercer._arrays import is_sparse
 from mercer._config import get_config
 from mercer._examples import count as n_rows
+from mercer._examples import take
 from mercer._parameters import Anything, Check, check_parameters
 from mercer.expansion import KernelExpansion
 from mercer.gram import diagonal
 from mercer.kernels import Linear
 from mercer.kernels.catalog import check_function, resolve
-from mercer.learners._base import Savable, take, targets
+from mercer.learners._base import targets
+from mercer.learners._saving import Savable
 from mercer.learners.perceptrons.shared import PerceptronBase, Trace, Visit
 from mercer.solvers.online.fit import learn_primal
 from mercer.solvers.online.run import Schedule

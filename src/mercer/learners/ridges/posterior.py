@@ -9,10 +9,9 @@ import numpy as np
 
 from mercer._arrays import host
 from mercer._config import get_config
-from mercer._examples import count
+from mercer._examples import count, take
 from mercer._parameters import random_from
 from mercer.gram import host_gram
-from mercer.learners._base import take
 from mercer.maps.centers import center_matrix
 from mercer.solvers.linear.cg import RidgeSystem
 from mercer.solvers.linear.factor import Shifted
