@@ -59,7 +59,7 @@ def is_always_in_range(formula: Formula, dtype: np.dtype) -> bool:
 
 @lru_cache(maxsize=1024)
 def _divided_by(formula: Formula) -> tuple[tuple[Formula, Input], ...]:
-    """What is divided by, or by its root, where ‖x‖² is in it, and the inputs of that.
+    """Divisors that hold ‖x‖², or their squares, each with its input.
 
     Of a function of a pair, ‖x‖² itself.
     """
