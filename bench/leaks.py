@@ -19,8 +19,8 @@ from _harness import Row, below, claim, main
 from truth import option
 
 from mercer.data.dataset import Dataset
-from mercer.selection.preprocess import check_targets
 from mercer.selection.data_checks import check
+from mercer.selection.preprocess import check_targets
 
 Random = np.random.Generator
 TASKS = ("classification", "regression")

@@ -16,7 +16,7 @@ LAYERS = [
     {"cli"},
     {"lab"},
     {"report"},
-    {"plot", "onnx", "testing"},
+    {"plot", "onnx", "testing", "extend"},
     {"theory", "stats", "reasons", "live"},
     {"selection"},
     {"store"},

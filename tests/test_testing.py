@@ -91,9 +91,9 @@ class WrongViews(Good):
 
 
 class Careless(Good):
-    def gram(self, X, Z=None) -> Gram:
+    def __call__(self, X, Z=None) -> np.ndarray:
         single = getattr(X, "dtype", None) == np.float32
-        return super().gram(X * np.float32(1.0001) if single else X, Z)
+        return super().__call__(X * np.float32(1.0001) if single else X, Z)
 
 
 class ForgetsDtype(Good):

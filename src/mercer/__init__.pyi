@@ -1,5 +1,6 @@
 # What type checkers see, and what `__init__.py` loads on first use.
 from mercer import data as data
+from mercer import extend as extend
 from mercer import formula as formula
 from mercer import gram as gram
 from mercer import kernels as kernels

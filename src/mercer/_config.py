@@ -17,6 +17,7 @@ from mercer._machine.resources import (
     whole_memory,
 )
 from mercer._notices import MachineWarning, warn
+from mercer._plugins import load_plugins
 
 _UNITS = {"": 1, "B": 1}
 _UNITS |= {p + "B": 1000**i for i, p in enumerate(("K", "M", "G", "T"), start=1)}
@@ -212,6 +213,8 @@ def _threads(threads: Any) -> int:
 
 
 def _device(device: Any) -> Any:
+    if str(device).partition(":")[0] not in _devices:
+        load_plugins("engines")
     if str(device).partition(":")[0] not in _devices or not _DEVICE.fullmatch(str(device)):
         names = ", ".join(repr(name) for name in sorted(_devices))
         raise ValueError(f"device must be one of {names}, or 'cuda:N', got {device!r}")

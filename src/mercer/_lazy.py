@@ -84,9 +84,13 @@ def _unless_given(cls: type, method: Callable[..., Any]) -> None:
         setattr(cls, method.__name__, method)
 
 
-def in_stub(package: str) -> dict[str, str]:
-    """Names and their modules, as a package's stub, ``__init__.pyi``, imports them one by one."""
-    text = (get_data(package, "__init__.pyi") or b"").decode()
+def in_stub(package: str, stub: str = "__init__.pyi") -> dict[str, str]:
+    """Names and their modules, as a stub imports them, one by one and under their own names.
+
+    >>> in_stub("mercer", "extend.pyi")["SIZE"]
+    'mercer.kernels.parameters'
+    """
+    text = (get_data(package, stub) or b"").decode()
     found = re.findall(r"^from (\S+) import \(?\s*(\w+) as \2\b", text, re.MULTILINE)
     return {name: module for module, name in found}
 

@@ -78,8 +78,12 @@ def test_a_round_equals_a_plain_transcription(norm, power, full):
     assert np.allclose(fitted.coef, alpha, rtol=1e-8, atol=1e-8)
     assert np.allclose(fitted.loo, left_out, rtol=1e-8, atol=1e-8)
     assert fitted.error == pytest.approx(np.square(Y - left_out).sum(axis=1).mean(), rel=1e-8)
-    assert np.allclose(outer_product(fitted.kernel, Z, Z, fitted.coef, w, diagonal=False), G, rtol=1e-8, atol=1e-8)
-    assert np.allclose(outer_product(fitted.kernel, Z, Z, fitted.coef, w, diagonal=True), np.diag(G), atol=1e-8)
+    assert np.allclose(
+        outer_product(fitted.kernel, Z, Z, fitted.coef, w, diagonal=False), G, rtol=1e-8, atol=1e-8
+    )
+    assert np.allclose(
+        outer_product(fitted.kernel, Z, Z, fitted.coef, w, diagonal=True), np.diag(G), atol=1e-8
+    )
     new = bent(G)
     assert np.allclose(new.T @ new, G / np.abs(G).max(), atol=1e-8)
     (again,) = learned([shape], [fitted.penalty], Z, Y, w, diagonal=False)

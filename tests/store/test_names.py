@@ -77,7 +77,7 @@ def test_a_kernel_from_outside_is_found_once_it_is_there(tmp_path, monkeypatch):
     assert again.kernel == model.kernel
     assert (again.predict(rows) == model.predict(rows)).all()
     monkeypatch.setattr(names, "_outsiders", list)  # as where its module is not imported
-    with pytest.raises(StoreError, match=r"Doubled'.*module that defines it has been imported"):
+    with pytest.raises(StoreError, match=r"holds a Doubled of the module .* import that module"):
         mercer.load(tmp_path / "m")
 
 

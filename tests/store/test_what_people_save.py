@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -28,13 +27,6 @@ def test_a_function_of_ones_own_is_refused_with_what_to_do(tmp_path):
     model = make_pipeline(FunctionTransformer(lambda A: A), KernelRidge("gaussian(1)")).fit(X, t)
     with pytest.raises(StoreError, match=r"holds no code. A function of NumPy \(np.log1p"):
         mercer.save(model, tmp_path / "m.mercer")
-
-
-def test_a_search_says_what_to_save(tmp_path):
-    search = GridSearchCV(KernelRidge("gaussian(1)"), {"alpha": [0.1, 1.0]}, cv=2).fit(X, t)
-    with pytest.raises(StoreError, match="save the model it found, its best_estimator_"):
-        mercer.save(search, tmp_path / "m.mercer")
-    mercer.save(search.best_estimator_, tmp_path / "m.mercer")
 
 
 @pytest.mark.parametrize(

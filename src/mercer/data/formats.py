@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mercer._plugins import load_plugins
 from mercer._suggest import nearest, suggest
 from mercer.data.arrays import read_idx, read_libsvm, read_npz
 from mercer.data.dataset import Dataset
@@ -113,6 +114,7 @@ def load(
         near = nearest(path.name, _siblings(path))
         hint = f" Did you mean {near!r}?" if near else ""
         raise DataError(f"there is no file {str(path)!r}.{hint}")
+    load_plugins("formats")
     name = format or guess_format(path)
     if name not in FORMATS:
         raise DataError(f"there is no reader for format {name!r}.{suggest(name, FORMATS)}")

@@ -19,6 +19,7 @@ from mercer._arrays import is_chunked, is_tensor
 from mercer._config import get_config, register_device
 from mercer._lazy import record
 from mercer._notices import MachineWarning, warn
+from mercer._plugins import load_plugins
 from mercer.formula import Formula
 from mercer.formula.nodes import statistics
 from mercer.formula.ops import without_form
@@ -29,7 +30,6 @@ from mercer.gram.rows import Rows
 
 #: Modules that register an engine when they are imported; they must be cheap to import.
 BUILT_IN = {"cuda": "mercer.engines.cuda", "cluster": "mercer.engines.cluster"}
-ENTRY_POINTS = "mercer.engines"
 
 
 @record
@@ -111,6 +111,9 @@ def register(engine: Engine) -> None:
         register_device(engine.name)
 
 
+register_engine = register
+
+
 def unregister(name: str) -> None:
     """Forget an engine that was registered."""
     _engines.pop(name, None)
@@ -124,12 +127,8 @@ def _load() -> None:
     device = get_config().device
     if device == HOST.name:
         return
-    wanted = device.partition(":")[0]
-    if wanted not in _engines:
-        from importlib.metadata import entry_points
-
-        for entry in entry_points(group=ENTRY_POINTS, name=wanted):
-            entry.load()
+    if device.partition(":")[0] not in _engines:
+        load_plugins("engines")
 
 
 def engine_named(name: str) -> Engine:

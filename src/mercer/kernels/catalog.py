@@ -31,6 +31,8 @@ import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer._lazy import read_only
+from mercer._parameters import Check, Number, Positive
+from mercer._plugins import load_plugins
 from mercer._suggest import suggest
 from mercer.kernels.core import Kernel
 from mercer.kernels.parameters import grammar_name
@@ -42,7 +44,8 @@ LATER = tuple(f"{__package__}.{name}" for name in ("graphs", "images", "strings"
 
 
 class Catalog(MutableMapping[str, type[Kernel]]):
-    """Classes by name; an unknown name, or a question about all of them, imports those of `LATER`.
+    """Classes by name; an unknown name, or a question about all of them, imports those of `LATER`
+    and those of other packages.
 
     >>> "spectrum" in LEAVES, "Spectrum" in KERNELS, "spectre" in LEAVES
     (True, True, False)
@@ -70,6 +73,7 @@ class Catalog(MutableMapping[str, type[Kernel]]):
     def _all(self) -> dict[str, type[Kernel]]:
         for module in LATER:
             import_module(module)
+        load_plugins("kernels")
         return self.loaded
 
 
@@ -140,7 +144,16 @@ def kernel(cls: K) -> K:
     LEAVES[name] = frozen(cls)
     if own:
         KERNELS[cls.__name__] = cls
+    else:
+        cls.parameters = _implied(cls) | dict(cls.parameters)
     return cls
+
+
+def _implied(cls: type[Kernel]) -> dict[str, Check]:
+    """What undeclared numbers of a class from outside may be: positive where their default is."""
+    found = {f.name: f.default for f in fields(cls)}  # type: ignore[arg-type]
+    numbers = {name: value for name, value in found.items() if isinstance(value, float)}
+    return {name: Positive() if value > 0 else Number() for name, value in numbers.items()}
 
 
 def leaves() -> tuple[type[Kernel], ...]:
@@ -230,6 +243,9 @@ def register(name: str, function: Callable[[Any], Any]) -> None:
     if not callable(function):
         raise TypeError(f"register({name!r}, …) needs a function, not {type(function).__name__}")
     FUNCTIONS[name] = function
+
+
+register_function = register
 
 
 def resolve(function: Any) -> Callable[..., Any]:

@@ -20,6 +20,7 @@ from dataclasses import field
 from typing import Any
 
 from mercer._lazy import record
+from mercer._plugins import load_plugins
 from mercer._suggest import suggest
 
 TASKS = ("classification", "regression")
@@ -130,6 +131,9 @@ def register(learner: Learner) -> None:
     _LEARNERS[learner.name] = learner
 
 
+register_learner = register
+
+
 def unregister(name: str) -> None:
     """Take a learner out again."""
     del _LEARNERS[name]
@@ -137,6 +141,7 @@ def unregister(name: str) -> None:
 
 def learners(task: str | None = None) -> list[Learner]:
     """Every learner, or those of a task, in the order in which they are tried."""
+    load_plugins("learners")
     return [one for one in _LEARNERS.values() if task is None or one.does(task)]
 
 

@@ -19,7 +19,7 @@ from mercer.learners.catalog import registered
 from mercer.learners.probabilities import CalibratedScores
 from mercer.onnx import NotExportable
 from mercer.onnx.graph import FLOATS, Graph, Wire
-from mercer.onnx.models import expansions, local, rivals
+from mercer.onnx.models import ensembles, expansions, local, rivals
 from mercer.onnx.models.outputs import Outputs
 from mercer.onnx.preprocessing.columns import columns_of, names_of, width_of
 from mercer.onnx.preprocessing.table import Column, Table
@@ -63,15 +63,12 @@ def build(model: Any, dtype: str) -> Any:
     if dtype not in FLOATS:
         raise ValueError(f"dtype must be 'float32' or 'float64', got {dtype!r}")
     steps, learner = _taken_apart(model)
-    rule = _rule_for(learner)
-    learner = _on_host(learner)
+    _rule_for(learner)
     graph = Graph(dtype)
     table = _fed(graph, steps, learner)
     names = table.names
-    for step in steps:
-        table = transform(step, table)
     out = Outputs(graph)
-    rule(learner, table, out)
+    write_model(model, table, out)
     inside = getattr(learner, "estimator_", learner)  # without its calibration
     kernel = getattr(inside, "kernel_", getattr(inside, "kernel", None))
     notes = {"mercer.model": type(inside).__name__}
@@ -82,13 +79,24 @@ def build(model: Any, dtype: str) -> Any:
     return graph.model(out.found, notes)
 
 
+def write_model(model: Any, table: Table, out: Outputs) -> None:
+    """A model, with the transformers in front of it, into outputs."""
+    steps, learner = _taken_apart(model)
+    for step in steps:
+        table = transform(step, table)
+    _rule_for(learner)(_on_host(learner), table, out)
+
+
 def _taken_apart(model: Any) -> tuple[list[Any], Any]:
-    """The transformers in front, and the learner."""
+    """The transformers in front, and the learner; of a search, the best one."""
     steps: list[Any] = []
-    while isinstance(model, Pipeline):
-        check_is_fitted(model)
-        steps += [step for _, step in model.steps[:-1]]
-        model = model.steps[-1][1]
+    while isinstance(model, Pipeline) or hasattr(model, "best_estimator_"):
+        if isinstance(model, Pipeline):
+            check_is_fitted(model)
+            steps += [step for _, step in model.steps[:-1]]
+            model = model.steps[-1][1]
+        else:
+            model = model.best_estimator_
     return steps, model
 
 
@@ -105,13 +113,18 @@ def _rule_for(learner: Any) -> Rule:
             if not isinstance(learner, KernelExpansion):
                 check_is_fitted(learner)
             return LEARNERS[cls.__name__]
-    if type(learner).__name__ in LINEAR and type(learner).__module__.startswith("sklearn."):
-        check_is_fitted(learner)
-        return LINEAR[type(learner).__name__]
+    if type(learner).__module__.startswith("sklearn."):
+        rule = LINEAR.get(type(learner).__name__)
+        if rule is None and type(learner).__name__ in ensembles.RULES:
+            rule = partial(ensembles.RULES[type(learner).__name__], write_model)
+        if rule is not None:
+            check_is_fitted(learner)
+            return rule
+    own_names = (n for n, r in LEARNERS.items() if r is not expansions.refused)
     raise NotExportable(
         f"{type(learner).__name__} is not a model that export knows; it takes one of "
-        f"{', '.join(sorted(n for n, r in LEARNERS.items() if r is not expansions.refused))}, or a "
-        "scikit-learn Pipeline that ends in one"
+        f"{', '.join(sorted([*own_names, *ensembles.RULES]))}, or a scikit-learn Pipeline that "
+        "ends in one"
     )
 
 

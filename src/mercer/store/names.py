@@ -3,7 +3,8 @@
 A public kernel, learner or map has its public name (``kernels.Gaussian`` is `mercer.kernels`'
 Gaussian), a class of scikit-learn the name users import it by. What else a model is made of is
 declared in `DECLARED`, the only place that changes when its module or class is renamed. A kernel
-from outside has the path of its class, and is found once its module has been imported.
+or a learner from outside has the path of its class, and is found once its module has been
+imported, by the program or as a plug-in that is installed.
 
 No other class is in a file, and no file makes us import anything that is not named here.
 """
@@ -11,10 +12,13 @@ No other class is in a file, and no file makes us import anything that is not na
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import sys
 from importlib import import_module
 
+from mercer._plugins import GROUPS, load_plugins
 from mercer.kernels.core import Kernel
+from mercer.learners._saving import Savable
+from mercer.learners.catalog import learners
 
 #: Packages whose public kernels and estimators may be in a file.
 PUBLIC = ("kernels", "learners", "maps")
@@ -69,6 +73,14 @@ PRIVATE = {
 #: The preprocessing and the densities of scikit-learn that travel with our models.
 SKLEARN = {
     "sklearn.calibration": ("CalibratedClassifierCV",),
+    "sklearn.ensemble": (
+        *("BaggingClassifier", "BaggingRegressor", "VotingClassifier", "VotingRegressor"),
+    ),
+    "sklearn.feature_extraction.text": (
+        *("CountVectorizer", "HashingVectorizer", "TfidfTransformer", "TfidfVectorizer"),
+    ),
+    "sklearn.multiclass": ("OneVsOneClassifier", "OneVsRestClassifier"),
+    "sklearn.multioutput": ("MultiOutputClassifier", "MultiOutputRegressor"),
     "sklearn.compose": ("ColumnTransformer", "make_column_selector"),
     "sklearn.decomposition": ("PCA", "TruncatedSVD"),
     "sklearn.feature_selection": ("VarianceThreshold",),
@@ -80,11 +92,15 @@ SKLEARN = {
     "sklearn.naive_bayes": ("BernoulliNB", "GaussianNB", "MultinomialNB"),
     "sklearn.pipeline": ("FeatureUnion", "Pipeline"),
     "sklearn.preprocessing": (
-        *("FunctionTransformer", "LabelBinarizer", "LabelEncoder", "MaxAbsScaler", "MinMaxScaler"),
-        *("Normalizer", "OneHotEncoder", "OrdinalEncoder", "PowerTransformer"),
-        *("QuantileTransformer", "RobustScaler", "StandardScaler"),
+        *("FunctionTransformer", "KBinsDiscretizer", "LabelBinarizer", "LabelEncoder"),
+        *("MaxAbsScaler", "MinMaxScaler", "Normalizer", "OneHotEncoder", "OrdinalEncoder"),
+        *("PolynomialFeatures", "PowerTransformer", "QuantileTransformer", "RobustScaler"),
+        *("SplineTransformer", "StandardScaler"),
     ),
 }
+
+#: Packages whose classes are listed above or nowhere: no plug-in is missing where one is named.
+NEVER = {"mercer", "sklearn", "numpy", "scipy", *sys.stdlib_module_names}
 
 #: Version 1 of the format wrote the path of a class as it was then: frozen, never to be changed.
 OLD_PATHS = {
@@ -108,7 +124,7 @@ def name_of(cls: type) -> str | None:
         return PRIVATE[path]
     candidates = [_PATH_OF.get(path), modern(path)]
     name = next((n for n in candidates if n and find(n) is cls), None)
-    return name or (path if _from_outside(cls) else None)
+    return name or (path if cls in _outsiders() else None)
 
 
 def find(name: str) -> type | None:
@@ -123,7 +139,11 @@ def find(name: str) -> type | None:
         found = _class_in(f"mercer.{package}", attribute)
         return found if package != "kernels" or (found and issubclass(found, Kernel)) else None
     # The last of several is the newest: a notebook's cell may have been run again.
-    return next((cls for cls in reversed(list(_outsiders())) if _path(cls) == name), None)
+    found = next((cls for cls in reversed(_outsiders()) if _path(cls) == name), None)
+    if found is None and ":" in name:
+        load_plugins(*GROUPS)
+        found = next((cls for cls in reversed(_outsiders()) if _path(cls) == name), None)
+    return found
 
 
 def all_names() -> list[str]:
@@ -156,13 +176,11 @@ def _class_in(module: str, attribute: str) -> type | None:
     return found if isinstance(found, type) else None
 
 
-def _from_outside(cls: type) -> bool:
-    return issubclass(cls, Kernel) and not f"{cls.__module__}.".startswith("mercer.")
-
-
-def _outsiders(base: type[Kernel] = Kernel) -> Iterator[type[Kernel]]:
-    """Kernels that other packages define, of those that have been imported."""
-    for cls in base.__subclasses__():
-        if _from_outside(cls):
-            yield cls
-        yield from _outsiders(cls)
+def _outsiders() -> list[type]:
+    """Kernels and learners that other packages define, of those that have been imported."""
+    bases: list[type] = [Kernel, Savable]
+    for base in bases:  # which grows
+        bases += base.__subclasses__()
+    listed = (c for one in learners() for c in (one.classifier, one.regressor))
+    known = [*bases, *(c for c in listed if isinstance(c, type))]
+    return [cls for cls in known if not f"{cls.__module__}.".startswith("mercer.")]

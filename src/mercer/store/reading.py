@@ -8,6 +8,7 @@ import io
 import json
 import math
 import os
+import re
 import sys
 import zipfile
 from collections import UserList
@@ -111,6 +112,7 @@ class _Reader:
                 f"({library_version()}) reads versions 1 to {VERSION}. It was written by "
                 f"{header.get('library', 'an unknown version')!s:.40}."
             )
+        self.packages = dict(header.get("packages", {}))
         entries = self._entries(header["arrays"])
         copies = self._copies(header["object"], [entry["bytes"] for entry in entries])
         self._spend(copies)
@@ -277,6 +279,11 @@ class _Reader:
         check_node(node["formula"], args, value)
         return Formula(node["formula"], args, value)
 
+    def _spline(self, node: dict, depth: int) -> Any:
+        from scipy.interpolate import BSpline
+
+        return BSpline(*(self.decode(part, depth) for part in node["spline"]))
+
     def _function(self, node: dict, depth: int) -> np.ufunc:
         function = getattr(np, str(node["numpy function"]), None)
         if not isinstance(function, np.ufunc):
@@ -304,11 +311,16 @@ class _Reader:
         if name not in self._classes:  # a file may name one class many times
             self._classes[name] = names.find(names.modern(name) if self.version == 1 else name)
         cls = self._classes[name]
-        if cls is None:
-            raise self.refuse(
-                f"it names {name!r:.80}, which a model file does not hold (a kernel of your own is "
-                "found once the module that defines it has been imported)"
+        outside = re.fullmatch(r"((\w+)[\w.]*):([\w.]+)", name)
+        if cls is None and outside and outside[2] not in names.NEVER:
+            owner = self.packages.get(outside[2], outside[2])
+            raise StoreError(
+                f"{self.path} holds a {outside[3]:.80} of the module {outside[1]:.80}. If you "
+                f"trust the file, install the package {owner!s:.80} or import that module, and "
+                "load the file again"
             )
+        if cls is None:
+            raise self.refuse(f"it names {name!r:.80}, which a model file does not hold")
         return cls
 
     def _object(self, node: dict, depth: int) -> Any:
@@ -332,6 +344,8 @@ class _Reader:
             object.__setattr__(instance, name, value)
         if hasattr(cls, "check_saved"):
             instance.check_saved()
+        if cls.__name__ == "IsotonicRegression":
+            instance.__setstate__(state)  # makes the function again
         return instance
 
 
@@ -370,6 +384,7 @@ _DECODERS: dict[str, Any] = {
     "dict": _Reader._dict,
     "class": _Reader._class,
     "formula": _Reader._formula,
+    "spline": _Reader._spline,
     "random": _Reader._random,
     "numpy function": _Reader._function,
     "object": _Reader._object,

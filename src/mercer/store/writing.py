@@ -63,6 +63,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "version": VERSION,
         "library": library_version(),
         "scikit-learn": getattr(sys.modules.get("sklearn"), "__version__", None),
+        "packages": writer.packages(),
         "object": root,
         "arrays": [_entry(array) for array in writer.arrays],
     }
@@ -111,6 +112,7 @@ class Writer:
     def __init__(self) -> None:
         self.arrays: list[np.ndarray] = []
         self._places: dict[int, int] = {}
+        self._outside: set[str] = set()
 
     def encode(self, value: Any, where: str, depth: int) -> Any:
         """`value` as JSON; `where` names the place for errors."""
@@ -126,6 +128,15 @@ class Writer:
         if hasattr(value, "iloc"):
             return self._frame(value, where, depth + 1)
         return self._object(value, where, depth + 1)
+
+    def packages(self) -> dict[str, str]:
+        """Of classes from outside: their package, and what installs it."""
+        if not self._outside:
+            return {}
+        from importlib.metadata import packages_distributions
+
+        known = packages_distributions()
+        return {name: known[name][0] for name in sorted(self._outside) if name in known}
 
     def _keep(self, array: np.ndarray) -> int:
         """The number of an array; what stands in several places is written once."""
@@ -194,15 +205,17 @@ class Writer:
                 f"{where} is a {cls.__name__} (from {cls.__module__}), which a model file does "
                 "not hold"
             )
+        if ":" in name:
+            self._outside.add(name.partition(":")[0].partition(".")[0])
         return name
 
     def _object(self, value: Any, where: str, depth: int) -> dict[str, Any]:
         cls = type(value)
-        if hasattr(value, "best_estimator_"):
-            raise StoreError(
-                f"{where} is a {cls.__name__}, which holds every fold it tried: save the model it "
-                "found, its best_estimator_"
-            )
+        if hasattr(value, "best_estimator_"):  # a search holds every fold it tried
+            return self._object(value.best_estimator_, where, depth)
+        if cls.__name__ == "BSpline":
+            parts = (value.t, value.c, value.k, value.extrapolate)
+            return {"spline": [self.encode(part, where, depth) for part in parts]}
         if callable(value) and names.name_of(cls) is None:
             raise StoreError(
                 f"{where} is the Python function {getattr(value, '__name__', value)!r}: a file "
@@ -248,6 +261,8 @@ def _state(value: Any) -> dict[str, Any]:
     """Everything an object is made of; caches that can be computed again stay behind."""
     if isinstance(value, Kernel):
         return value.get_params(deep=False)
+    if type(value).__name__ == "IsotonicRegression":
+        return value.__getstate__()  # type: ignore[no-any-return]  # without what can be rebuilt
     state = dict(vars(value)) if hasattr(value, "__dict__") else {}
     for cls in type(value).__mro__:
         for slot in getattr(cls, "__slots__", ()):

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mercer.gram import Gram, host_gram
 from mercer.kernels import Gaussian, Kernel, Precomputed
+from mercer.solvers.linear.problem import RidgeProblem
+from mercer.solvers.linear.ridge import RidgeTask
+from mercer.solvers.requirements import Solver
 from mercer.testing.oracle import run
 
 
@@ -44,7 +48,7 @@ class SolverCase:
 
 
 def check_solver(
-    solve: Callable[[Gram, np.ndarray], Any],
+    solve: Callable[[Gram, np.ndarray], Any] | Solver,
     *,
     kernel: Kernel | None = None,
     classes: bool = False,
@@ -60,9 +64,9 @@ def check_solver(
 
     Parameters
     ----------
-    solve : callable
+    solve : callable or Solver
         Takes a Gram and targets; gives an object with `coef`, and with `intercept` where it has
-        one.
+        one. Or what `register_solver` takes, for ridge regression.
     kernel : Kernel or None
         Of the Gram; None takes a Gaussian.
     classes : bool, default False
@@ -90,12 +94,20 @@ def check_solver(
     if classes:
         targets = np.where(targets > np.median(targets), 1.0, -1.0)
     chosen = Gaussian(sigma=1.5) if kernel is None else kernel
+    if isinstance(solve, Solver):
+        solve = partial(_run, solve)
     case = SolverCase(solve, chosen, X, targets, residual, tolerance)
     checks: list[Callable[[SolverCase], None]] = [_check_answer, _check_repeatable, _check_single]
     checks += [] if needs_rows else [_check_only_gram]
     checks += [] if ordered else [_check_order]
     for check in checks:
         run(check, case)
+
+
+def _run(solver: Solver, gram: Gram, targets: np.ndarray) -> Any:
+    """What a solver of ridge regression gives at λ = 1."""
+    problem = RidgeProblem(targets[:, None], np.ones(1))
+    return solver.run(RidgeTask(gram.kernel, gram.points(), gram, problem))
 
 
 def _check_answer(case: SolverCase) -> None:

@@ -12,6 +12,7 @@ from mercer.formula.nodes import ROOT, Formula
 from mercer.formula.ranking import linear_part
 from mercer.onnx import NotExportable
 from mercer.onnx.graph import Wire
+from mercer.onnx.models.ensembles import sigmoids
 from mercer.onnx.models.outputs import Outputs, highest, shares_of
 from mercer.onnx.pairs import Pairs, check_vectors, dense, precision, working_dtype
 from mercer.onnx.preprocessing.table import Table
@@ -169,18 +170,8 @@ def svc(model: Any, table: Table, out: Outputs) -> None:
 
 
 def _calibrated(model: Any, scores: Wire, out: Outputs) -> Wire:
-    """The sigmoid of every score, as scikit-learn's calibration gives it."""
-    g = out.graph
     (found,) = model.calibrated_.calibrated_classifiers_
-    slope = np.array([[c.a_ for c in found.calibrators]], dtype=float)
-    offset = np.array([[c.b_ for c in found.calibrators]], dtype=float)
-    shares = g.add("Sigmoid", g.add("Neg", g.add("Add", g.add("Mul", scores, slope), offset)))
-    if len(model.classes_) == 2:
-        return g.side_by_side([g.add("Sub", 1.0, shares), shares])
-    total = g.add("ReduceSum", shares, np.array([1]))
-    none = g.add("Equal", total, 0.0)
-    even = g.add("Where", none, 1.0 / len(model.classes_), shares)
-    return Wire(g.add("Div", even, g.add("Where", none, 1.0, total)))
+    return sigmoids(out.graph, found.calibrators, scores)
 
 
 # --- perceptrons -------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from mercer.maps.learned.inputs import SPREAD_OF_RANKS
 from mercer.onnx import NotExportable
 from mercer.onnx.graph import Graph, Wire
 from mercer.onnx.operations import arcsin, cosine
+from mercer.onnx.preprocessing import bases
 from mercer.onnx.preprocessing.encoders import imputer, indicator, one_hot, ordinal, table_columns
 from mercer.onnx.preprocessing.table import ELEMENTWISE, Table
 
@@ -32,6 +33,12 @@ def transform(transformer: Any, table: Table) -> Table:
         rule = RULES.get(cls.__name__)
         if rule is not None:
             return rule(transformer, table)
+    if hasattr(transformer, "build_analyzer"):
+        raise NotExportable(
+            f"{type(transformer).__name__} splits text into words by a regular expression, which "
+            "ONNX's standard operators do not have: apply it before the exported model, or save "
+            "the pipeline with mercer.save"
+        )
     raise NotExportable(
         f"{type(transformer).__name__} has no form in ONNX here; there are rules for "
         f"{', '.join(sorted(RULES))}. Apply it before the exported model, or use one of these"
@@ -293,6 +300,10 @@ RULES: dict[str, Callable[[Any, Table], Table]] = {
     "RobustScaler": lambda t, table: _shifted(table, t.center_, t.scale_),
     "CommonScale": lambda t, table: table.apply("Div", float(t.scale_)),
     "Normalizer": _normalizer,
+    "PolynomialFeatures": bases.polynomial,
+    "KBinsDiscretizer": bases.bins,
+    "QuantileTransformer": bases.quantiles,
+    "SplineTransformer": bases.splines,
     "PowerTransformer": _power,
     "PCA": _pca,
     "TruncatedSVD": _pca,
