@@ -75,11 +75,7 @@ class Ends:
 
     raw: float
     centered: float
-    spread: float
-
-    @classmethod
-    def uncentered(cls, raw: float) -> Ends:
-        return cls(raw, raw, 0.0)
+    spread: float = 0.0
 
 
 def product_error(

@@ -92,7 +92,7 @@ class HostGram(Gram):
 
     @property
     def symmetric(self) -> bool:
-        return all(leaf.symmetric for leaf in self.program.opaque)
+        return self.program.symmetric
 
     @property
     def cost(self) -> Cost:
@@ -100,13 +100,19 @@ class HostGram(Gram):
 
     @property
     def bytes_per_row(self) -> int:
-        return sum(_row_bytes(m) for m in self._z.matrices.values())
+        total = 0
+        for m in self._z.matrices.values():
+            if is_sparse(m):
+                total += (m.data.nbytes + m.indices.nbytes) // max(1, m.shape[0]) + 8
+            else:
+                total += m.shape[1] * m.dtype.itemsize
+        return int(total)
 
     # --- views -----------------------------------------------------------------------------
 
     @property
     def T(self) -> Gram:
-        if self.square and self.symmetric:
+        if self.square and self.program.symmetric:
             return self
         x, z = self._z, self._x
         if self.program.row_x or self.program.row_z:
@@ -154,7 +160,7 @@ class HostGram(Gram):
             )
         plan = self._plan(dense=True, fixed=fixed)
         K = np.empty(self.shape, dtype=self.dtype) if out is None else out
-        halves = self.square and self.symmetric
+        halves = self.square and self.program.symmetric
         triangle = halves and plan.threads * plan.tile[0] < 2 * self.shape[0]
 
         def body(rows: slice, columns: slice, tile: np.ndarray, scratch: Scratch) -> None:
@@ -217,7 +223,7 @@ class HostGram(Gram):
                 return image[:, 0] if V.ndim == 1 else image
         result = np.zeros((self.shape[0], columns.shape[1]), dtype=self.dtype)
         # One triangle sums the columns of its tiles in each thread.
-        sums = get_config().n_threads if self.square and self.symmetric else 0
+        sums = get_config().n_threads if self.square and self.program.symmetric else 0
         fixed = columns.nbytes + (1 + sums) * result.nbytes
         plan = self._plan(fixed=fixed, factor=columns.shape[1])
         engine = self._filler(plan)
@@ -231,7 +237,7 @@ class HostGram(Gram):
 
     def _tiled_product(self, plan: Plan, engine: Filler, V: np.ndarray, result: np.ndarray) -> None:
         # One triangle, each tile used twice: sums for the columns are kept apart per thread.
-        triangle = self.square and self.symmetric and plan.tile[0] < self.shape[0]
+        triangle = self.square and self.program.symmetric and plan.tile[0] < self.shape[0]
         extra = [np.zeros_like(result) for _ in range(plan.threads)] if triangle else []
 
         def body(rows: slice, columns: slice, tile: np.ndarray, scratch: Scratch) -> None:
@@ -384,7 +390,6 @@ class HostGram(Gram):
         return "" if series is None else in_words(series[1], float(np.finfo(self.dtype).eps))
 
     def products_in_words(self) -> dict[Input, str]:
-        """The inputs whose products are made in a way of their own, and how."""
         x, z = self.sides()
         filler = Filler(self.program, x, z, paneled=self._plan().paneled)
         ways = {key: filler.product(key) for key in self.program.multiplied}
@@ -416,9 +421,3 @@ class HostGram(Gram):
             for key in direct:
                 self._z.packed(key)  # now, before several threads ask for it at once
         return Filler(self.program, self._x, self._z, compiled, self._swapped, plan.paneled)
-
-
-def _row_bytes(matrix: Any) -> int:
-    if is_sparse(matrix):
-        return int((matrix.data.nbytes + matrix.indices.nbytes) // max(1, matrix.shape[0])) + 8
-    return int(matrix.shape[1] * matrix.dtype.itemsize)

@@ -106,12 +106,6 @@ class Operand:
             self.kept["packed", rows] = packed
         return self.kept["packed", rows]  # type: ignore[no-any-return]
 
-    def packed_bytes(self, inputs: Iterable[Input]) -> int:
-        """Bytes that `packed` takes for these inputs."""
-        chunks = -(-self.n // CHUNK) * CHUNK
-        new = [self.matrices[rows] for rows in set(inputs)]
-        return sum(chunks * m.shape[1] * m.dtype.itemsize for m in new)
-
     def by_column(self, rows: Input, index: slice) -> tuple[Any, slice]:
         """Sparse rows by columns, for a loop over rows of the other operand, and their slice."""
         from mercer.gram.cpu.sparse_loops import columns_of

@@ -20,7 +20,7 @@ from mercer._lazy import record
 from mercer._machine.threads import WORTH_FLOPS
 from mercer.formula.nodes import Formula, Input
 from mercer.gram.form import Program
-from mercer.gram.operand import Operand
+from mercer.gram.operand import CHUNK, Operand
 from mercer.gram.rows import scatters, stays_sparse
 
 #: Rows of a panel under a matrix product at most, and rows below which it runs at half the rate.
@@ -119,7 +119,9 @@ def make_plan(
     products = products_of(program, x, z)
     work = cost(program, shape, products.widths)
     fixed += products.held + held_bytes(x, z)
-    left, packed = settings.memory_bytes - fixed, z.packed_bytes(program.direct)
+    left, padded = settings.memory_bytes - fixed, -(-z.n // CHUNK) * CHUNK
+    read = [z.matrices[key] for key in set(program.direct)]
+    packed = sum(padded * m.shape[1] * m.dtype.itemsize for m in read)
     compiled = work.pair_operations >= COMPILE_WORK and can_compile(program, x.dtype)
     compiled = compiled and packed <= left / 2
     left -= packed if compiled else 0

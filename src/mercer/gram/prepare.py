@@ -191,8 +191,9 @@ def _of_product(
     (X, Z), key = numbers, node.value
     norms, sparse = _norms(rows, numbers), is_sparse(X) or is_sparse(Z)
     # Products of bytes are exact: what follows them rounds as the product of one column does.
-    columns = 1 if key in grids else max(map(_most_summed, numbers))
-    ends = accuracy.Ends.uncentered(_largest(norms))
+    columns = 1 if key in grids else _most_summed(X, Z)
+    largest = _largest(norms)
+    ends = accuracy.Ends(largest, largest)
     method = accuracy.choose(form.formula, node, columns, ends, dtype, sparse)
     if sparse or method.how != "repaired":
         return method, None, norms
@@ -201,7 +202,7 @@ def _of_product(
     if key in form.reads_products and center @ center > NEAR_ORIGIN * _least(norms):
         return method, None, norms
     about_center = _norms(rows, numbers, center)
-    ends = accuracy.Ends(ends.raw, _largest(about_center), float(about_center[1].max()))
+    ends = accuracy.Ends(largest, _largest(about_center), float(about_center[1].max()))
     method = accuracy.choose(form.formula, node, columns, ends, dtype)
     if not method.center:
         return method, None, norms
@@ -224,9 +225,10 @@ def _least(norms: Norms) -> float:
     return min(float(of.min()) for of in norms)
 
 
-def _most_summed(rows: Any) -> int:
-    """How many numbers a product with one row adds up at most."""
-    return int(np.diff(rows.indptr).max()) if is_sparse(rows) else int(rows.shape[1])
+def _most_summed(*operands: Any) -> int:
+    """How many numbers a product with one row of an operand adds up at most."""
+    most = (np.diff(m.indptr).max() if is_sparse(m) else m.shape[1] for m in operands)
+    return int(max(most))
 
 
 def _norms(

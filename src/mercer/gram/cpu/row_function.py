@@ -59,10 +59,6 @@ class RowFunction:
     together: int
     module: Any  # owns the machine code
 
-    @property
-    def dtype(self) -> np.dtype:
-        return self.left.dtype
-
 
 def loop_program(gram: HostGram) -> Program | None:
     """The program of loops alone; None where k has no such form."""
@@ -123,7 +119,8 @@ def _with_norms(gram: HostGram, program: Program, dtype: np.dtype) -> np.ndarray
     with np.errstate(over="ignore"):
         kept = side.centers.get(key) is None and key in side.norms
         norms = side.norms[key] if kept else squared_norms(matrix)
-    ends = accuracy.Ends.uncentered(float(norms.max()))
+    largest = float(norms.max())
+    ends = accuracy.Ends(largest, largest)
     error = accuracy.product_error(gram.formula, source.node, matrix.shape[1], ends, dtype)
     # What begins in float32 is finished in float64.
     if error > accuracy.TOLERANCE[dtype.itemsize] * (1 if dtype == gram.dtype else ROUGH):

@@ -31,35 +31,32 @@ STEPS = 256
 SOME = 128
 
 
-def suffices(gram: HostGram, *, centered: bool = False) -> bool:
-    """Whether rounding the rows of this Gram to float32 leaves k its digits.
-
-    `centered`: their mean is subtracted before, where only differences are read (see `movable`),
-    and they are dense.
-    """
-    return _errors(gram, centered) is not None
-
-
 def rounding(gram: HostGram) -> float | None:
     """How far k of a Gram in float32 is off, relative to the largest k; None: too few digits.
 
     A bound for any kernel. Where k is a function of one distance that is short, its own slope
     gives a smaller one.
     """
-    errors = _errors(gram, centered=False)
+    errors = errors_in_single(gram)
     if errors is None:
         return None
     (node, largest, error), *others = errors
     if others or node.op != "sqdist":
         return ROUNDING
-    columns, ends = gram.sides()[0].matrices[node.value].shape[1], Ends.uncentered(largest)
+    columns, ends = gram.sides()[0].matrices[node.value].shape[1], Ends(largest, largest)
     error += product_error(gram.formula, node, columns, ends, np.dtype(np.float32))
     return min(ROUNDING, 2 * error + 8 * EPS)  # twice: the estimate was met to within 6 %
 
 
-def _errors(gram: HostGram, centered: bool) -> list[tuple[Formula, float, float]] | None:
+def errors_in_single(
+    gram: HostGram, centered: bool = False
+) -> list[tuple[Formula, float, float]] | None:
     """The node of each statistic, its largest squared norm (or sum of |x|), and the error of k by
-    rounding the rows; None where one of the errors is too large, or unknown."""
+    rounding the rows to float32; None where one of the errors is too large, or unknown.
+
+    `centered`: the mean of dense rows is subtracted before, where only differences are read (see
+    `movable`).
+    """
     errors = []
     free = movable(gram.formula) if centered else set()
     operands = gram.sides()[:1] if gram.square else gram.sides()

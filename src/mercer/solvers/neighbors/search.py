@@ -22,11 +22,11 @@ from mercer._tiles import Scratch
 from mercer.formula import Formula, simplify
 from mercer.formula.nodes import ROOT, dot, sqdist
 from mercer.formula.ranking import Ranking, ranking
+from mercer.gram import host_gram
 from mercer.gram.accuracy import SMALL_WORK
 from mercer.gram.base import Gram, constant_diagonal
 from mercer.gram.byte_rows import ROOM
 from mercer.gram.dispatch import HOST, engine_for, solver_gram
-from mercer.gram.host import HostGram
 from mercer.gram.operand import squared_norms
 from mercer.gram.rows import matrix
 
@@ -125,7 +125,7 @@ def _by_products(x: Any, z: Any, k: int, own: np.ndarray | None, center: bool) -
 def _of_bytes(x: np.ndarray, z: np.ndarray) -> bool:
     """Whether products are made of bytes, which are faster than a search in panels."""
     large = x.size * len(z) >= tuning.BYTE_PRODUCT_FLOPS
-    return large and bool(HostGram(dot(ROOT), x, z).sides()[0].grids)
+    return large and bool(host_gram(dot(ROOT), x, z).sides()[0].grids)
 
 
 def _better_dense(x: Any, z: Any) -> bool:

@@ -153,7 +153,8 @@ class DualPerceptron:
                 self._forget(oldest)
             return
         for block in self._blocks:
-            if not _beyond(block.rows, order):
+            both = isinstance(block.rows, slice) and isinstance(order, slice)
+            if not (both and block.rows.start >= order.stop):  # else it is never visited again
                 self._settle(self._begin(block))
         self._forget(len(self.journal))
         self._order = order
@@ -161,14 +162,13 @@ class DualPerceptron:
         if isinstance(order, slice):
             parts: list[Any] = list(cut(order.start, order.stop, size))
         else:
-            size = max(1, min(size, int(tuning.COPIED_ROWS_BYTES / self._bytes_per_row())))
+            gram = self.gram
+            row = 8.0 + 8.0 * gram.bytes_per_row / gram.dtype.itemsize
+            if self._columns.opaque:
+                row = 8.0 * gram.shape[1]  # a precomputed row, at worst
+            size = max(1, min(size, int(tuning.COPIED_ROWS_BYTES / row)))
             parts = [order[part] for part in cut(0, len(order), size)]
         self._blocks = [_Block(rows, len(self.journal)) for rows in parts]
-
-    def _bytes_per_row(self) -> float:
-        if self._columns.opaque:
-            return 8.0 * self.gram.shape[1]  # a precomputed row, at worst
-        return 8.0 + 8.0 * self.gram.bytes_per_row / self.gram.dtype.itemsize
 
     def _forget(self, first: int) -> None:
         self._columns.forget(first - self._forgotten)
@@ -279,7 +279,8 @@ class DualPerceptron:
             seen = ~end if end < 0 else min(end + 1, stop)
             if made:
                 self._add(block, self._places[:made], at, self._units[:made])
-            self._told(rows, scores, at, seen, start, made)
+            if self._tell is not None:
+                self._told(rows, scores, at, seen, start, made)
             tally.visits += seen - at
             at = seen
             if end < 0:  # a tie or not: one product for all rows of the leaf tells
@@ -328,7 +329,7 @@ class DualPerceptron:
 
     def _told(self, rows: Any, scores: Any, at: int, end: int, start: int, made: int) -> None:
         """Report visits to the listener, and what the last one added; `rows` begin at `start`."""
-        if self._tell is not None and end > at:
+        if end > at:
             positions = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
             units = np.zeros((end - at, self.rule.outputs))
             units[-1] = self._units[0] if made else 0.0
@@ -374,11 +375,6 @@ def walk_leaf(
                     np.add(size, abs(step) * (terms + 1.0), size)
                 else:
                     np.add(size, abs(step) * terms, size)
-
-
-def _beyond(rows: Any, order: Any) -> bool:
-    """Whether the new order ends before these rows: then they are never visited again."""
-    return isinstance(rows, slice) and isinstance(order, slice) and rows.start >= order.stop
 
 
 def _same_order(a: Any, b: Any) -> bool:
