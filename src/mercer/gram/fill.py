@@ -24,9 +24,7 @@ from mercer.gram.byte_rows import worth
 from mercer.gram.form import Program
 from mercer.gram.operand import Operand, over_sets, reduced
 from mercer.gram.rows import scatters, stays_sparse
-
-#: Elements handled at a time where temporaries should stay in cache.
-CACHE_ELEMENTS = 1 << 16
+from mercer.tuning import CACHE_ELEMENTS
 
 
 class Filler:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+import mercer.tuning as tuning
 from mercer._arrays import is_sparse, numpy_namespace
 from mercer._config import get_config
 from mercer._examples import take, widened
@@ -18,7 +19,6 @@ from mercer._tiles import Scratch, Tiling, mirror, set_diagonal, stretch, sweep
 from mercer.formula import Formula
 from mercer.formula.nodes import Input
 from mercer.gram import fourier_product
-from mercer.gram.accuracy import SMALL_WORK
 from mercer.gram.base import (
     Body,
     Gram,
@@ -33,21 +33,11 @@ from mercer.gram.fill import PRODUCTS, Filler
 from mercer.gram.form import Program, form_for
 from mercer.gram.fourier_series import AT_ONCE, Series, in_words
 from mercer.gram.operand import Operand, row_value
-from mercer.gram.plan import (
-    COMPILE_WORK,
-    FUSED_COLUMNS,
-    Cost,
-    Plan,
-    make_plan,
-    operations,
-)
+from mercer.gram.plan import Cost, Plan, make_plan, operations
 from mercer.gram.prepare import prepare, swap_values
 from mercer.gram.rows import Rows
 from mercer.gram.rows_of_k import RowsOfK
 from mercer.kernels.core import Kernel
-
-#: Bytes and sources at most of a K that is made as one tile, without a plan.
-FEW_BYTES, FEW_SOURCES = 1 << 20, 4
 
 
 class HostGram(Gram):
@@ -176,13 +166,17 @@ class HostGram(Gram):
         """Whether K is made as one tile, without a plan: sizes and the program decide."""
         program, x, z = self.program, self._x, self._z
         pairs, sources = self.shape[0] * self.shape[1], len(program.sources)
-        if pairs * self.dtype.itemsize > FEW_BYTES or sources > FEW_SOURCES or program.opaque:
+        if (
+            pairs * self.dtype.itemsize > tuning.ONE_TILE_BYTES
+            or sources > tuning.ONE_TILE_SOURCES
+            or program.opaque
+        ):
             return False
         if x.is_sparse or z.is_sparse:
             return False
         widths = [m.shape[1] for m in z.matrices.values()]
-        if pairs * max(widths, default=0) > SMALL_WORK:
-            if program.fused or pairs * operations(program.epilogue) >= COMPILE_WORK:
+        if pairs * max(widths, default=0) > tuning.SMALL_WORK:
+            if program.fused or pairs * operations(program.epilogue) >= tuning.COMPILED_PAIRS:
                 return False
             if x.grids or 2 * pairs * sum(widths) >= WORTH_FLOPS:
                 return False
@@ -216,7 +210,7 @@ class HostGram(Gram):
                 result = K @ columns
             return result[:, 0] if V.ndim == 1 else result
         pairs = self.shape[0] * self.shape[1] * -(-columns.shape[1] // AT_ONCE)
-        if not relative and pairs >= fourier_product.FEW_PAIRS:
+        if not relative and pairs >= fourier_product.WAVE_PAIRS:
             series = fourier_product.series_of(self, columns.shape[1])
             if series is not None:
                 image = fourier_product.product(self, *series, columns)
@@ -227,7 +221,7 @@ class HostGram(Gram):
         fixed = columns.nbytes + (1 + sums) * result.nbytes
         plan = self._plan(fixed=fixed, factor=columns.shape[1])
         engine = self._filler(plan)
-        if plan.compiled and self.program.fused and columns.shape[1] <= FUSED_COLUMNS:
+        if plan.compiled and self.program.fused and columns.shape[1] <= tuning.FUSED_COLUMNS:
             self._fused_product(plan, engine, columns, result)
         else:
             self._tiled_product(plan, engine, columns, result)

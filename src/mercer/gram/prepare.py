@@ -16,11 +16,12 @@ from mercer._arrays import is_sparse
 from mercer.formula import Formula
 from mercer.formula.nodes import Input
 from mercer.gram import accuracy
-from mercer.gram.byte_rows import WORTH, Grid, GridRows, about, on_grid
+from mercer.gram.byte_rows import Grid, GridRows, about, on_grid
 from mercer.gram.form import Form, Program, compile_program
 from mercer.gram.operand import NOTHING, Operand, row_value
 from mercer.gram.range import check_range
 from mercer.gram.rows import Rows, check_widths, common_dtype, made_dense, without_empty_columns
+from mercer.tuning import BYTE_FLOPS, DIRECT_COLUMNS, SMALL_WORK
 
 #: How much longer than the shortest row, in squares, a center may be that x·z is put right for
 #: afterwards: the product with it takes the digits of a row near 0.
@@ -100,7 +101,7 @@ def _choose(form: Form, X: Rows, Z: Rows, dtype: np.dtype) -> _Choice:
         z = right[key]
         if x is not z:
             check_widths(x, z)
-        few = x.shape[0] * z.shape[0] * x.shape[1] < WORTH
+        few = x.shape[0] * z.shape[0] * x.shape[1] < BYTE_FLOPS
         by_size = by_size and few and is_direct(x, z)
     if by_size:
         return _Choice((left, right), form.of_differences, form.by_size)
@@ -115,8 +116,8 @@ def is_direct(x: Any, z: Any) -> bool:
     """Whether differences of these rows cost no more than a product, whatever the numbers are."""
     if is_sparse(x) or is_sparse(z):
         return False
-    few = x.shape[1] <= accuracy.DIRECT_COLUMNS
-    return bool(few or len(x) * len(z) * x.shape[1] <= accuracy.SMALL_WORK)
+    few = x.shape[1] <= DIRECT_COLUMNS
+    return bool(few or len(x) * len(z) * x.shape[1] <= SMALL_WORK)
 
 
 def add_values(operand: Operand, formulas: tuple[Formula, ...], name: str) -> Operand:

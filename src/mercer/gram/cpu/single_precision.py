@@ -11,6 +11,7 @@ from mercer._arrays import is_sparse
 from mercer.formula.nodes import Formula, statistics
 from mercer.gram.accuracy import TOLERANCE, Ends, product_error, rounding_error, sensitivity
 from mercer.gram.operand import Operand, squared_norms
+from mercer.tuning import FAR_SAMPLE_ROWS, LARGEST_SINGLE, NEAR_STEPS
 
 if TYPE_CHECKING:
     from mercer.gram.host import HostGram
@@ -23,12 +24,6 @@ ROUNDING = 2 * TOLERANCE[4] + 8 * EPS
 _ROUNDED = {"sqdist", "dot", "l1", "linf"}
 #: Those that a common shift of all rows does not change.
 _DIFFERENCES = {"sqdist", "l1", "linf"}
-#: Squared norms beyond this are too near to the end of float32's range.
-LARGEST = 1e30
-#: Rows on a grid are about as far from 0 as from one another where it begins so near to it.
-STEPS = 256
-#: Rows that show where all of them are.
-SOME = 128
 
 
 def rounding(gram: HostGram) -> float | None:
@@ -79,8 +74,8 @@ def is_far(gram: HostGram) -> bool:
     side = gram.sides()[0]
     for key in movable(gram.formula):
         rows, grid = side.matrices[key], side.grids.get(key)
-        if not is_sparse(rows) and (grid is None or abs(grid.grid.low) > STEPS):
-            some = rows[:: max(1, len(rows) // SOME)]
+        if not is_sparse(rows) and (grid is None or abs(grid.grid.low) > NEAR_STEPS):
+            some = rows[:: max(1, len(rows) // FAR_SAMPLE_ROWS)]
             mean = some.mean(axis=0)
             if mean @ mean > 0.5 * squared_norms(some).mean():
                 return True
@@ -101,7 +96,7 @@ def _error(formula: Formula, node: Formula, largest: float, spread: float) -> fl
 
     `spread`: what those of Z reach, where its mean is subtracted from all rows before.
     """
-    if not largest <= LARGEST:
+    if not largest <= LARGEST_SINGLE:
         return math.inf
     if node.op == "sqdist":
         return rounding_error(formula, node, Ends(largest, largest, spread), EPS / 2)

@@ -169,7 +169,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
             self.class_weight_ = chosen
             weights = weights * np.where(codes < 0, 0.0, chosen[codes])
         pairs = Pairs.of(codes, weights, C, nu)
-        again = old is not None and np.array_equal(known, self.classes_)
+        again = known is not None and np.array_equal(known, self.classes_)
         exact = host(X) if math.isinf(C) else X
         if math.isinf(C) and getattr(exact, "dtype", None) == np.float32:
             exact = exact.astype(np.float64)  # the nearest points of close hulls need the digits

@@ -33,7 +33,6 @@ from mercer._machine.threads import Background, Job, single_threaded_blas, threa
 from mercer._steps import listener
 from mercer._tiles import Scratch, cut
 from mercer.gram.base import Gram
-from mercer.gram.plan import PRODUCT_ROWS
 from mercer.gram.rows_of_k import RowsOfK
 from mercer.solvers.online.rounding_bounds import Part, Sizes
 from mercer.solvers.online.rule import RULE, Rule, add_update, next_update
@@ -153,9 +152,10 @@ class DualPerceptron:
                 self._forget(oldest)
             return
         for block in self._blocks:
-            both = isinstance(block.rows, slice) and isinstance(order, slice)
-            if not (both and block.rows.start >= order.stop):  # else it is never visited again
-                self._settle(self._begin(block))
+            rows = block.rows
+            if isinstance(rows, slice) and isinstance(order, slice) and rows.start >= order.stop:
+                continue  # it is never visited again
+            self._settle(self._begin(block))
         self._forget(len(self.journal))
         self._order = order
         size = self._block
@@ -187,7 +187,7 @@ class DualPerceptron:
         pairs = sum((rows.stop - rows.start) * len(weights) for rows, _, weights in due)
         share = -(-len(block) // (2 * self._threads))
         threaded = threads_for(pairs * self._flops) > 1
-        size = min(PRODUCT_ROWS, max(tuning.LEAF_ROWS, share)) if threaded else len(block)
+        size = min(tuning.PRODUCT_ROWS, max(tuning.LEAF_ROWS, share)) if threaded else len(block)
         parts = cut(0, len(block) if due else 0, size)
         tasks = [partial(self._apply, scores, due, part) for part in parts]
         if len(tasks) == 1:
@@ -280,7 +280,7 @@ class DualPerceptron:
             if made:
                 self._add(block, self._places[:made], at, self._units[:made])
             if self._tell is not None:
-                self._told(rows, scores, at, seen, start, made)
+                self._report(self._tell, rows, scores, at, seen, start, made)
             tally.visits += seen - at
             at = seen
             if end < 0:  # a tie or not: one product for all rows of the leaf tells
@@ -327,14 +327,16 @@ class DualPerceptron:
         terms = self._sizes.terms(rows, position) if self._sizes.final else k
         add_update(scores, sizes, leaf.start, leaf.stop, k, terms, weights, self.rule.bias)
 
-    def _told(self, rows: Any, scores: Any, at: int, end: int, start: int, made: int) -> None:
-        """Report visits to the listener, and what the last one added; `rows` begin at `start`."""
+    def _report(
+        self, tell: Any, rows: Any, scores: Any, at: int, end: int, start: int, made: int
+    ) -> None:
+        """Report visits to a listener, and what the last one added; `rows` begin at `start`."""
         if end > at:
             positions = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
             units = np.zeros((end - at, self.rule.outputs))
             units[-1] = self._units[0] if made else 0.0
             some = positions[at - start : end - start]
-            self._tell(Visits(some, scores[at:end] + self.bias, units))
+            tell(Visits(some, scores[at:end] + self.bias, units))
 
 
 def walk_leaf(

@@ -75,9 +75,9 @@ def _by_rows(gram: HostGram, program: Any, large: bool) -> Iterator[Source]:
     if large:
         as_they_are = narrow or (not is_far(gram) and errors_in_single(gram) is not None)
         single = byte_function(gram, program) if as_they_are else None
-        if single is None and not narrow:
-            if as_they_are or errors_in_single(gram, centered=True) is not None:
-                single = row_function(gram, program, single=True, centered=not as_they_are)
+        begins = as_they_are or errors_in_single(gram, centered=True) is not None
+        if single is None and not narrow and begins:
+            single = row_function(gram, program, single=True, centered=not as_they_are)
         if single is not None:
             yield Source(single.left.dtype, gram.diagonal(), single)
             if narrow:
