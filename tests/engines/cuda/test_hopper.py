@@ -163,16 +163,14 @@ def test_what_cannot_be_compiled_is_left_to_triton_and_what_ran_is_not(monkeypat
     (layout,) = layouts_of(gram).values()
     answers = [torch.ones(5, 5)]
     monkeypatch.setattr(hopper, "_launch", lambda *a: answers.pop())
-    monkeypatch.setattr(hopper, "_failed", False)
-    monkeypatch.setattr(hopper, "_ran", set())
+    monkeypatch.setattr(hopper, "_runs", {})
     ask = (gram, "dense", gram._x, gram._z, None, None, layout)
     assert hopper.launch(*ask) is not None
     with pytest.raises(IndexError):  # an error of its own, not of the compiler
         hopper.launch(*ask)
-    assert not hopper._failed
-    with pytest.warns(MachineWarning, match="slower ones are used"):
+    with pytest.warns(MachineWarning, match="a slower one is used"):
         assert hopper.launch(gram, "vector", *ask[2:]) is None
-    assert hopper._failed
+    assert hopper._runs == {("dense", layout): True, ("vector", layout): False}
 
 
 @pytest.mark.skipif(
