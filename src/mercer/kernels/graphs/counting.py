@@ -13,13 +13,7 @@ from mercer._parameters import Count, declare
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Rule
 from mercer.kernels.graphs.reading import Graphs, read_pair
-from mercer.kernels.strings.counts import (
-    MAX_KEY,
-    Counts,
-    KernelOfCounts,
-    by_frequency,
-    number,
-)
+from mercer.kernels.strings.counts import MAX_KEY, Counts, KernelOfCounts, by_frequency, number
 
 #: Pairs of nodes whose distances are in memory at a time.
 PATHS = 1 << 22

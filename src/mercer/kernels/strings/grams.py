@@ -151,9 +151,7 @@ class Mismatch(CountingKernel):
     proof = Rule(True, "inner product of features", "φ(x) = the number of grams near each u")
 
     parameters = declare(
-        p=Count(1, floats=True),
-        m=Count(0, floats=True),
-        alphabet=Count(1, floats=True),
+        p=Count(1, floats=True), m=Count(0, floats=True), alphabet=Count(1, floats=True)
     )
 
     def _check_together(self) -> None:

@@ -59,10 +59,10 @@ const percent = (v) => v === null || v === undefined ? "–" : `${(100 * v).toFi
 
 class PlaneFigure extends Figure {
   build() {
-    const {X, y} = unpackPoints(this.spec.points);
+    const {points, view = VIEW, center} = this.spec, {X, y} = typeof points === "string" ? unpackPoints(points) : points;
     this.test = this.spec.test ? unpackPoints(this.spec.test) : null;
     this.canvas = h("canvas", {role: "application", "aria-label": "Points in the plane. Arrow keys move a cross, Enter adds a point, Delete erases, digits choose the class."});
-    this.plane = new Plane(this.canvas, VIEW);
+    this.plane = new Plane(this.canvas, view, center);
     this.plane.points = {X, y};
     this.drawing = new Drawing(this.plane, {points: 400, classes: this.spec.learner.includes("logistic") ? 3 : 10}, {onedit: (X, y) => { this.plane.points = {X, y}; this.test = null; this.moved(); }, onhover: (x) => this.hover(x), onview: () => this.moved()});
     this.plane.axes = true;

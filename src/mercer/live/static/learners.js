@@ -26,7 +26,7 @@ export function learn(kernel, {learner, options, X, y, width = 2, tol = 1e-3}) {
     return count === 2 ? [out[1].map((v, i) => v - out[0][i])] : out;
   };
   if (learner in AVERAGES) {
-    const byHand = learner === "walk" ? {shuffle: false, tie: "first"} : {};
+    const byHand = learner === "walk" ? {shuffle: false, tie: "first"} : options.visits;
     const trace = M.perceptron(K, labels, {epochs: options.epochs, classes: count, dots: kernel.dots, ...byHand}), kind = AVERAGES[learner];
     const flat = kind === "average" ? trace.average : trace.alpha, coef = Array.from({length: trace.outputs}, (_, o) => flat.filter((_, i) => i % trace.outputs === o));
     const model = {coef, b: coef.map(() => 0)};
