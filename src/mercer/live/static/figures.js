@@ -12,6 +12,8 @@ import * as L from "./learners.js";
 import * as M from "./mercer.js";
 
 const COARSE = 48, FINE = 144, MOVING = 64, REST = 200, VIEW = 1.5;
+// Values of k in a picture that moves, at most: a frame has time for so many.
+const PAIRS = 250_000;
 
 // The points of a picture: what a plane shows of the data, the top row first.
 function lattice(size, {middle: [x, y], half}) {
@@ -93,7 +95,8 @@ class PlaneFigure extends Figure {
     const bold = model.coef && (model.trace || this.spec.learner === "svm");
     this.alpha = bold ? Array.from({length: model.n}, (_, i) => Math.max(...model.coef.map((c) => Math.abs(c[i])))) : null;
     this.training = L.wrong(L.winners(model.scores(state.X, model.n), model.classes, model.n), state.y);
-    this.final = this.field(COARSE);
+    const terms = model.coef ? state.y.filter((_, i) => model.coef.some((c) => c[i])).length : model.n;
+    this.final = this.field(Math.min(COARSE, Math.floor(Math.sqrt(PAIRS / Math.max(1, terms)))));
     this.say();
     this.moment(this.playbar.at);
     this.plane.paint();
