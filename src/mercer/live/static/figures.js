@@ -120,8 +120,8 @@ class PlaneFigure extends Figure {
 
   // The numbers are those of the end; after fewer visits the play bar has its own.
   say(left, fresh) {
-    const parts = [`training error ${percent(this.training)}`, left === undefined ? "" : `left out ${percent(left)}`, fresh === null || fresh === undefined ? "" : `new points ${percent(fresh)}`];
-    this.words.textContent = `${this.visits ? "At the end: " : ""}${parts.filter(Boolean).join(", ")}.`;
+    const parts = [`${this.visits ? "At the end: training" : "Training"} error ${percent(this.training)}`, left === undefined ? "" : `left out ${percent(left)}`, fresh === null || fresh === undefined ? "" : `new points ${percent(fresh)}`];
+    this.words.textContent = `${parts.filter(Boolean).join(", ")}.`;
   }
 
   moment(t) {

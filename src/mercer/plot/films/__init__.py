@@ -36,7 +36,7 @@ def film(model: Any, X: Any, y: Any = None, frames: int = 60, *, space: bool = F
     `NadarayaWatsonRegressor`,         the window slides over the line, and draws the curve
     `LocalLinearRegressor`
     `KernelSVC`, ``space=True``        the plane of inputs is lifted to φ(x), a plane of that space
-                                       parts the classes, and is a curve below
+                                       separates the classes, and is a curve below
     all others                         one fit after the other, from a wide kernel to a narrow one
     =================================  =============================================================
 
