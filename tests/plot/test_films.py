@@ -211,7 +211,7 @@ def test_what_has_no_film():
         (KernelRidge("gaussian(0.5)"), data.sine_linear_noise(20)),
         (KernelRidge("linear()", alpha=0.1), data.sine_linear_noise(20)),
         (KernelOneClass("gaussian(0.3)"), (data.moons(30)[0],)),
-        (KernelKMeans(2, kernel="gaussian(0.3)"), (data.moons(30)[0],)),
+        (KernelKMeans("gaussian(0.3)", 2), (data.moons(30)[0],)),
         (KernelPerceptron("gaussian(0.5)", random_state=0), data.blobs(30, classes=3)),
         (KernelSVC("2*gaussian(0.3) + 1"), data.hard_line(20)),
     ],

@@ -77,6 +77,7 @@ class WeisfeilerLehman(CountingKernel):
     """
 
     depth: int = 5
+    tex = r"\sum_{h=0}^{<depth>} \sum_{t \in T_h} c_t(x) \, c_t(z)"
     examples = ("weisfeiler_lehman(2)",)
     proof = Rule(True, "inner product of features", "φ_t(x) = number of nodes of x with subtree t")
 
@@ -102,9 +103,6 @@ class WeisfeilerLehman(CountingKernel):
         )
         counts.sum_duplicates()
         return counts
-
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        return rf"\sum_{{h=0}}^{{{self.depth}}} \sum_{{t \in T_h}} c_t({x}) \, c_t({z})"
 
 
 def relabel(
@@ -149,6 +147,7 @@ class ShortestPath(CountingKernel):
            [2., 1.]])
     """
 
+    tex = r"\sum_{a, b, d} c_{abd}(x) \, c_{abd}(z)"
     proof = Rule(
         True,
         "inner product of features",
@@ -174,9 +173,6 @@ class ShortestPath(CountingKernel):
             keys.append(distinct)
             first = last
         return _side_by_side(blocks, keys)
-
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        return rf"\sum_{{a, b, d}} c_{{abd}}({x}) \, c_{{abd}}({z})"
 
 
 def _paths(graphs: Graphs, base: int, span: int) -> tuple[Any, np.ndarray]:
