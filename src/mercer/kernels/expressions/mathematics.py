@@ -6,7 +6,7 @@ import ast
 import math
 import operator
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 from functools import reduce
 from typing import Any, ClassVar
@@ -202,13 +202,13 @@ def _of_halves(node: ast.BinOp, left: Any, right: Any) -> Any:
     halves, others = _apart(left, right)
     sides = {half.side for half in halves}
     if len(sides) == 1 and not any(isinstance(value, Kernel) for value in others):
-        return Half(node, *sides)
+        return Half(node, halves[0].side)
     if not isinstance(node.op, ast.Mult):
         return written(node)
     first, *second = [half.factor or half.tree for half in halves]
     factor = ast.BinOp(first, ast.Mult(), *second) if second else first
     if len(sides) == 1:
-        return Half(node, *sides, factor, reduce(operator.mul, others))
+        return Half(node, halves[0].side, factor, reduce(operator.mul, others))
     return reduce(operator.mul, others, written(factor))
 
 
@@ -311,7 +311,8 @@ def _distance(kernel: Kernel) -> tuple[float, float] | None:
     """(p, q) where the kernel is ‖x − z‖ₚ to the power q."""
     if isinstance(kernel, SquaredDistance):
         return 2, 2.0
-    base, power = (kernel.formula() if isinstance(kernel, Written) else None), 1.0
+    power: float | None = 1.0
+    base = kernel.formula() if isinstance(kernel, Written) else None
     if base is not None and base.op in ("pow", "power"):
         base, power = base.args[0], _exponent(base)
     orders = [order for order, of in _NORMS.items() if of(ROOT) is base]
@@ -402,7 +403,7 @@ _NEVER_NEGATIVE = ("exp", "sqrt", "abs", "sqnorm")
 
 def _is_product_of_halves(formula: Formula) -> bool:
     """c f(x) f(z), c ≥ 0: each factor in x stands in z with the same power."""
-    sides, powers = dependence(formula), Counter[Any]()
+    sides, powers = dependence(formula), defaultdict[Any, float](float)
 
     def comes_apart(node: Formula, power: float) -> bool:
         if node.op in ("mul", "div"):
@@ -426,7 +427,7 @@ def _is_product_of_halves(formula: Formula) -> bool:
 
 def _is_difference_of_halves(formula: Formula) -> bool:
     """f(x) − f(z)"""
-    sides, found = dependence(formula), Counter[Formula]()
+    sides, found = dependence(formula), defaultdict[Formula, float](float)
     for term, factor in _terms(formula):
         found[at_diagonal(term)] += factor if sides[id(term)] in ("x", "z") else math.nan
     return not any(found.values())
@@ -518,8 +519,8 @@ _IN_LATEX: dict[Any, str] = {
 def _latex(tree: ast.expr, names: dict[str, str]) -> str:
     """A formula in LaTeX; `names` are those of x and z."""
     match tree:
-        case ast.Constant(value=value):
-            return f"{value:g}"
+        case ast.Constant(value=int() | float() as number):
+            return f"{number:g}"
         case ast.Name(id=name):
             found = LETTER.fullmatch(name)
             index = f"_{{{found[2]}}}" if found and found[2] else ""

@@ -46,7 +46,7 @@ def sweep_film(model: Any, X: Any, y: Any, frames: int) -> Film:
 
 def _number(model: Any, X: Any, y: Any) -> tuple[str, float, Callable[[float], Any]]:
     """The number that moves, its value, and the model with another one."""
-    kernel = getattr(fitted(model, X, y), "kernel_", None)
+    kernel: Any = getattr(fitted(model, X, y), "kernel_", None)
     widths = [
         (f"{path}{name}", float(value))
         for path, part in (kernel.parts() if kernel is not None else ())
