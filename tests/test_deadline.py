@@ -198,9 +198,9 @@ def test_a_candidate_that_takes_too_long_is_left_out_and_named(monkeypatch):
     monkeypatch.setattr(module, "UNKNOWN", 0.0)
     board = mercer.compare(X, y, budget=1e4, kernels=["gaussian(0.3)"], learners=["ridge"],
                            rivals=["linear", "nearest"], holdout=None)  # fmt: skip
-    assert board.best_row.learner == "linear"  # the first one runs in any case
+    assert board.best_row.kernel  # the first one runs in any case
     told = [note for note in board.notes if "was left out: stopped after" in note]
-    assert [note.partition(" ")[0] for note in told] == ["nearest", "Gaussian(sigma=0.3)"]
+    assert [note.partition(" was")[0] for note in told] == ["a linear model", "nearest neighbors"]
 
 
 def test_a_last_fit_that_took_less_than_expected_is_made_on_more_rows(monkeypatch):

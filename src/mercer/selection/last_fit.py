@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,6 @@ from mercer.selection.trainers.base import Outcome
 WORTH = 1.15
 #: The share of its forecast that a last fit on all rows needs to be tried.
 HOPE = 0.8
-#: The share of a budget by which such a fit may be late.
-LATE = 0.04
 #: At most so many times the rows in the next of them.
 STEP = 3
 
@@ -61,7 +60,7 @@ class LastFit:
         rows kept back where there is time for one more fit only, which is then made with them.
         """
         race, least = self.race, min(winner.size, len(found))
-        left = race.clock.left()
+        left = race.clock.for_last_fit()
         if known is not None:
             (self.best, self.rows), self.seconds = known, winner.fitted[len(known[1])]
             self.best.schema_ = found.schema
@@ -76,11 +75,12 @@ class LastFit:
         with suppress(OutOfTime):
             while len(self.rows) < len(found):
                 # By steps, so that what a fit took corrects the forecast of the next one.
-                count = race.rows_in(winner, race.clock.left())
+                left = race.clock.for_last_fit()
+                count = race.rows_in(winner, left)
                 count = min(count, STEP * len(self.rows) or count)
                 if len(self.rows) and count < min(WORTH * len(self.rows), len(found)):
                     return
-                with until(race.clock.end - race.answer_seconds(winner, count)):
+                with until(perf_counter() + left - race.answer_seconds(winner, count)):
                     self.fit(winner, found, count)
         if not len(self.rows):
             self.fit(winner, found, least)
@@ -104,8 +104,7 @@ class LastFit:
 
     def again(self, winner: Entry, whole: Dataset, end: float) -> bool:
         """On all rows, those kept back included, until `end`; whether there was time for it."""
-        late = LATE * (self.race.clock.budget or 0.0)
-        with suppress(OutOfTime), until(end + late):
+        with suppress(OutOfTime), until(end):
             self.fit(winner, whole, len(whole))
             return True
         return False
