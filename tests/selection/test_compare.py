@@ -503,10 +503,10 @@ def test_costs_grow_with_rows():
     entry = race.add(Gaussian(1.0), trainers["ridge"])
     assert race.add(Gaussian(1.0), trainers["ridge"]) is entry
     assert race.cost(entry, 100) == 0.0  # nothing is known yet
-    assert race.reserve(entry) == 0.5
+    assert race.kept(entry) == 0.5
     race.run(entry, 100)
     assert race.cost(entry, 200) > 6 * entry.seconds * 3
-    assert race.reserve(entry) > 100 * entry.outcomes[0].fit_seconds * 0.5
+    assert race.kept(entry) > 100 * entry.outcomes[0].fit_seconds * 0.5
     assert race.exponent(trainers["ridge"]) == 2.6
     entry.history = {100: 1.0, 200: 4.0, 400: 16.0}
     assert race.exponent(trainers["ridge"]) == pytest.approx(2.2)

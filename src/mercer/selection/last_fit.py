@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
@@ -66,7 +65,7 @@ class LastFit:
             self.best.schema_ = found.schema
             last = race.last_fit_seconds(winner)
             both = CAREFUL * (last + race.fit_seconds(winner, len(found)))
-            if race.all_rows > len(found) and both > left > HOPE * last:
+            if race.all_rows > len(found) and both > race.clock.left() and left > HOPE * last:
                 return
         elif race.rows_in(winner, left) < len(found):
             winner.trainer.exact = False
@@ -116,18 +115,3 @@ def _calibrated(model: Any, outcomes: Sequence[Outcome]) -> CalibratedScores:
     scores = [evidence(np.asarray(o.scores), o.probable) for o in known]
     truth = np.concatenate([np.asarray(o.truth) for o in known])
     return CalibratedScores.fitted(model, np.concatenate(scores), truth)
-
-
-def affordable(race: Race, standing: list[Entry]) -> Entry:
-    """The best candidate, or one level with it that can be fitted on all rows where it cannot."""
-    best, left = standing[0], race.clock.left()
-    doubt = np.std(best.scores) / math.sqrt(len(best.scores))
-    for entry in standing:
-        if entry.size < best.size or entry.mean < best.mean - doubt:
-            break
-        entry.slow = race.rows_in(entry, left) < race.final_rows
-        if not entry.slow:
-            return entry
-    for entry in standing:
-        entry.slow = False
-    return best
