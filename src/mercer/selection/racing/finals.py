@@ -38,7 +38,8 @@ from mercer.selection.trainers.base import UNTRIED, Outcome, Trainer
 TOP, LEARNERS, KINDS = 2, 3, 3
 #: From round to round rows grow by so much; the first one has at least so many.
 GROWTH, LEAST_ROWS = 2.5, 1_000
-#: The share of the time left that a fit may take of which nothing is known.
+#: The share of the time that is left, without what the leader's last fit takes of it, half at most,
+#: that a fit may take of which nothing is known.
 UNKNOWN = 0.4
 #: The share of all rows that judge, if that many were drawn; and how many judge before settings
 #: are tried.
@@ -158,7 +159,8 @@ class Finals:
         """Those that can be fitted on so many rows, and then on all of them, in the time left."""
         race = self.race
         for entry in sorted(going, key=lambda e: not e.timed):  # what is known first
-            most = UNKNOWN * (race.clock.left() - race.kept(entry))
+            left = race.clock.left()
+            most = UNKNOWN * max(left - race.kept(entry), 0.5 * left)
             if entry.timed:
                 most = self._seconds_for(entry, size)
                 if most <= 0:
