@@ -34,7 +34,7 @@ from mercer.gram import host_gram
 from mercer.gram.rows import as_rows, check_not_empty
 from mercer.learners._base import classes_of, encode, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin
-from mercer.learners._saving import Savable
+from mercer.learners.saving import Savable
 from mercer.learners.intervals.deletion import Deletions
 from mercer.learners.logistic import KernelLogisticRegression
 from mercer.learners.processes.regression import GaussianProcessRegressor

@@ -26,7 +26,7 @@ from mercer.gram.gradients import outer_product
 from mercer.learners._base import check_fitted, refuse_text, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin
 from mercer.learners._options import labeled, weights_or_none
-from mercer.learners._saving import Savable
+from mercer.learners.saving import Savable
 from mercer.learners.learned.heads import (
     calibrated,
     chosen_share,
