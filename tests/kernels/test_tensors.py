@@ -16,7 +16,7 @@ EXPRESSIONS = (
 )  # fmt: skip
 
 
-def rows(n: int, **options) -> "torch.Tensor":
+def rows(n: int, **options) -> torch.Tensor:
     return torch.tensor(RNG.uniform(0.2, 1.5, size=(n, 3)), **options)
 
 
@@ -68,7 +68,7 @@ def test_slopes_are_those_of_pytorch() -> None:
     X, Z = rows(6, requires_grad=True), rows(7)
     G = torch.tensor(RNG.normal(size=(6, 7)))
     ours = torch.autograd.grad((mercer.Gaussian(0.7)(X, Z) * G).sum(), X)[0]
-    K = torch.exp(-torch.cdist(X, Z, compute_mode="donot_use_mm_for_euclid_dist") ** 2 / 0.98)
+    K = torch.exp(-(torch.cdist(X, Z, compute_mode="donot_use_mm_for_euclid_dist") ** 2) / 0.98)
     theirs = torch.autograd.grad((K * G).sum(), X)[0]
     torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-12)
 

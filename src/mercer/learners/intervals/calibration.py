@@ -34,11 +34,11 @@ from mercer.gram import host_gram
 from mercer.gram.rows import as_rows, check_not_empty
 from mercer.learners._base import classes_of, encode, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin
-from mercer.learners.saving import Savable
 from mercer.learners.intervals.deletion import Deletions
 from mercer.learners.logistic import KernelLogisticRegression
 from mercer.learners.processes.regression import GaussianProcessRegressor
 from mercer.learners.ridges.estimators import KernelRidge
+from mercer.learners.saving import Savable
 
 #: Beyond so many examples "auto" splits them: the inverse of K + λI takes minutes.
 CALIBRATED_ROWS = 5000

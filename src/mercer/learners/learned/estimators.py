@@ -26,7 +26,6 @@ from mercer.gram.gradients import outer_product
 from mercer.learners._base import check_fitted, refuse_text, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin
 from mercer.learners._options import labeled, weights_or_none
-from mercer.learners.saving import Savable
 from mercer.learners.learned.heads import (
     calibrated,
     chosen_share,
@@ -35,6 +34,7 @@ from mercer.learners.learned.heads import (
     logits_of,
 )
 from mercer.learners.ridges.estimators import KernelRidge
+from mercer.learners.saving import Savable
 from mercer.maps.learned.choice import METRICS, Recipe, Search, chosen, family
 from mercer.maps.learned.inputs import INPUTS, Inputs, merged
 from mercer.maps.learned.metric import roots_of, sample, squared, standardized
