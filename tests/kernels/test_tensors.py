@@ -1,4 +1,4 @@
-"""k(x, z) of tensors: a tensor, with the derivatives that PyTorch finds by itself for k written in it."""
+"""k(x, z) of tensors: a tensor, with the derivatives that PyTorch finds for k written in it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ torch = pytest.importorskip("torch")
 RNG = np.random.default_rng(0)
 EXPRESSIONS = (
     "gaussian(1.3)", "laplacian(0.9)", "laplacian(2, norm=1)", "matern(1.5, 1.0)", "polynomial(3)",
-    "linear()", "cosine()", "rationalquadratic()", "anova(2)", "periodic(2)", "(linear()+1).normalized()",
+    "linear()", "cosine()", "rationalquadratic()", "anova(2)", "periodic(2)",
+    "(linear()+1).normalized()",
     "gaussian(1).on([0, 2]) * linear() + 2", "gaussian([1, 2, 3])", "sigmoid(0.2, -0.1)",
 )  # fmt: skip
 

@@ -27,10 +27,10 @@ class Typed:
 
     def __init__(self, text: str) -> None:
         self.text, self.python, self.places = text, "", list[int]()
-        self.mathematics = False
+        self.mathematics: bool = False
         #: Whether what was read last ends a value, so that another one is multiplied by it.
         self.ended = self.named = False
-        self.bars = list[str]()  # norms that have begun
+        self.bars: list[str] = list[str]()  # norms that have begun
         skip = 0
         for token in _TOKEN.finditer(text):
             if token.start() >= skip:

@@ -120,8 +120,8 @@ class _Learned(Savable, BaseEstimator):
     def _ridge(self, Z: np.ndarray, Y: np.ndarray, w: np.ndarray) -> KernelExpansion:
         """f of least squares, with the means of the targets as intercepts."""
         mean = np.average(Y, axis=0, weights=w)
-        options = {"fit_intercept": False, "n_centers": self.n_centers}
-        ridge = KernelRidge(self.kernel_, alpha=self.alpha_, **options)
+        m = self.n_centers
+        ridge = KernelRidge(self.kernel_, alpha=self.alpha_, fit_intercept=False, n_centers=m)
         f = ridge.fit(Z, Y - mean, sample_weight=w).expansion_
         return KernelExpansion(self.kernel_, f.points, f.coef.reshape(len(f), -1), mean)
 
@@ -217,7 +217,7 @@ class RFMRegressor(MultiOutputMixin, RegressorMixin, _Learned):
         coef, b = f.coef * spread, f.intercept * spread + mean
         if y.ndim == 1:
             coef, b = coef[:, 0], b[0]
-        self.expansion_ = KernelExpansion(self.kernel_, f.points, coef, b)
+        self.expansion_: KernelExpansion = KernelExpansion(self.kernel_, f.points, coef, b)
         return self
 
     def predict(self, X: Any) -> np.ndarray:

@@ -127,7 +127,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         "centers": CenterChoice(),
     }
     # Of models from files that were written before there were centers, or weights.
-    centers_ = None
+    centers_: np.ndarray | None = None
     _weights: np.ndarray | None = None
 
     def __init__(
@@ -191,7 +191,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
 
     def _beyond(self, rows: Any = slice(None)) -> float:
         """What log p(y) has beyond that of as many equal examples, where the noise is per row."""
-        if not self._per_row:
+        if not self._per_row or self._weights is None:
             return 0.0
         columns = self.y_train_.reshape(len(self.y_train_), -1).shape[1]
         return 0.5 * columns * float(np.log(self._weights[rows]).sum())

@@ -369,8 +369,8 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
     """Ridge regression on targets ±1, one for each class (one for two classes); sign or arg max.
 
     Columns of 0 and 1, one per label, are learned together. All parameters and the other attributes
-    are those of `KernelRidge`, but that `fit_intercept` is True: classes are seldom of equal size. With `alphas` the penalty is chosen by the squared
-    leave-one-out error of the targets.
+    are those of `KernelRidge`, but that `fit_intercept` is True: classes are seldom of equal size.
+    With `alphas` the penalty is chosen by the squared leave-one-out error of the targets.
 
     Parameters
     ----------
@@ -462,7 +462,7 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
         return self._values(self._checked(X))
 
     def predict(self, X: Any) -> Any:
-        """The class of the highest score; of several labels, 1 for each that has a score above 0."""
+        """The class of the highest score; of several labels, 1 for each with a score above 0."""
         scores = self.decision_function(X)
         if self._multilabel:
             return 1 * (scores > 0)

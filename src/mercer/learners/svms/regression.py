@@ -123,8 +123,8 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
         self.slack_ = np.full(y.shape, np.nan)
         errors = np.abs(columns - np.stack([one.image for one in found], axis=1) - b)
         self.slack_[rows] = np.maximum(0.0, errors - radii).reshape(y[rows].shape)
-        self.n_iter_ = max(one.n_iter for one in found)
-        self.dual_objective_ = sum(one.objective for one in found)
+        self.n_iter_: int = max(one.n_iter for one in found)
+        self.dual_objective_: float = sum(one.objective for one in found)
         self.epsilon_ = float(radii[0]) if y.ndim == 1 else radii
         self._solved = (rows, problems[0], found[0].a)
         return self
@@ -219,7 +219,7 @@ class KernelOneClass(OutlierMixin, SupportVectorBase):
         support = np.flatnonzero(a)
         self._keep(X, rows[support], a[support], b)
         self.dual_coef_, self.intercept_ = sparse_like(X, a[support][None]), np.array([b])
-        self.offset_ = -b
+        self.offset_: float = -b
         self.n_support_ = np.array([len(support)], dtype=np.int32)
         self.n_iter_, self.dual_objective_ = found.n_iter, found.objective
         self._rows, self._decided = rows, found.image + b

@@ -122,12 +122,12 @@ class LearnedMetric(FeatureMap):
         search = Search(None, None, PENALTIES)
         with single_threaded_blas():  # the same bits, however many threads there are
             recipe = chosen(rows, Y, w / w.mean(), members, self.rounds, search, least=1)
-            self.inputs_ = Inputs.of(recipe.member.inputs, rows, w)
+            self.inputs_: Inputs = Inputs.of(recipe.member.inputs, rows, w)
             Z = self.inputs_(rows)
             roots = roots_of(recipe, Z, Y - np.average(Y, axis=0, weights=w), w / w.mean())
-        self.root_ = roots[-1] if roots else np.ones(Z.shape[1])
-        self.metric_ = squared(self.root_)
-        self.rounds_ = len(roots)
+        self.root_: np.ndarray = roots[-1] if roots else np.ones(Z.shape[1])
+        self.metric_: np.ndarray = squared(self.root_)
+        self.rounds_: int = len(roots)
         return self
 
     def _transform(self, X: Any) -> np.ndarray:

@@ -269,7 +269,7 @@ class Finals:
         pick = best.trainer.picked(best.chosen)
         known = {(e.kernel, e.trainer.learner) for e in self.race.entries}
         other = next((e for e in self.race.best() if e.kernel not in (None, best.kernel)), None)
-        made = []
+        made: list[tuple[Any, int]] = []
         for kernel in nearby(best, other):
             if (kernel, best.trainer.learner) not in known:
                 made.append((kernel, pick))
