@@ -133,7 +133,7 @@ class SparseGram(CudaGram):
         single = X.dtype == Z.dtype == np.float32 and not needs_double(self.formula)
         self.dtype = np.dtype(np.float32 if single else np.float64)
         self.torch_dtype = torch.float32 if single else torch.float64
-        self.square, self.exact, self.shared = Z is X, {}, {}
+        self.square, self.exact, self.near, self.shared = Z is X, {}, {}, {}
         self.device = torch.device(get_config().device)
         x = SparseRows.of(X.astype(self.dtype), self.device)
         z = x if self.square else SparseRows.of(Z.astype(self.dtype), self.device)

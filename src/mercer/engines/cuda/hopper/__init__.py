@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from mercer._notices import MachineWarning, warn
+from mercer.engines.cuda import near_pairs
 from mercer.engines.cuda.hopper.values import render_values
 from mercer.engines.cuda.operands import (
     extended,
@@ -111,16 +112,18 @@ def _launch(
     weights = numbers if weights is None else weights
     grid = (panels, -(-z.n // length))
     own = numbers if diagonal is None else extended(diagonal)
+    listed = near_pairs.listed(gram, (x.n, z.n)) if gram.near else None
     with torch.cuda.device(gram.device):
         kernel[grid](
             *sides, _values(x, written.row_x, numbers), _values(z, written.row_z, numbers),
             numbers, own, weights, out, x.n, z.n, whole_tiles(x.n), whole_tiles(z.n), length,
-            *functions, kind, diagonal is not None, layout.kept, layout.parts,
-            layout.width // step, stages, num_warps=warps,
+            *(listed or (numbers, numbers, 0)), *functions, kind, diagonal is not None,
+            layout.kept, layout.parts, layout.width // step, stages, listed is not None,
+            num_warps=warps,
         )  # fmt: skip
-    if kind == "dense":
-        return out
-    return (out if kind == "symmetric" else out.sum(0))[:, None]
+    if kind != "dense":
+        out = (out if kind == "symmetric" else out.sum(0))[:, None]
+    return near_pairs.mended(gram, kind, x, z, V, diagonal, out, listed)
 
 
 def _written(gram: Any, layout: ProductLayout) -> tuple[Rendered, torch.Tensor, Any]:
@@ -132,7 +135,7 @@ def _written(gram: Any, layout: ProductLayout) -> tuple[Rendered, torch.Tensor, 
         written = render_values(gram.program, layout, scale)
         numbers = torch.tensor([*written.numbers, 0.0], dtype=torch.float32, device=gram.device)
         module = load_generated(written.text)
-        functions = module.of_rows, module.of_columns, module.values
+        functions = module.of_rows, module.of_columns, module.values, module.is_near
         gram.shared[key] = written, numbers, functions
     return gram.shared[key]  # type: ignore[no-any-return]
 
