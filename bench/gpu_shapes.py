@@ -1,6 +1,7 @@
 """K @ V of shapes drawn at random on a GPU, beside plain PyTorch, `torch.compile` and KeOps.
 
     PYTHONPATH=src python bench/gpu_shapes.py [--seed 1] [--problems 60] [--compiled 6] [--profile]
+    PYTHONPATH=src python bench/gpu_shapes.py --figures
 
 Draws kernels, columns (1 to 784), rows (5000 to 300 000), vectors (1 to 64), offsets, scales, near
 duplicates, and the type of the numbers. Each problem prints the time of ``k.gram(X, Z) @ V``, all
@@ -8,6 +9,7 @@ preparation included, the share of preparing, that of the peer, and the largest 
 rows, relative to Σ|k||v| in double precision. The peer writes what a user of PyTorch would: blocks
 of K in float32, multiplied by V. `--compiled` compiles the peer on that many problems; KeOps runs
 where it is installed. `--profile` prints the kernels that take the most time, problem by problem.
+`--figures` times a Laplacian beside a Gaussian of the same shape, and a smoother's far queries.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from typing import Any
 import numpy as np
 import torch
 
+import mercer
 from mercer.kernels import (
     Gaussian,
     Kernel,
@@ -181,13 +184,41 @@ def profile(p: Problem) -> None:
         print(f"      {e.device_time_total / 1e3:8.3f} ms {e.count:4d} × {e.key[:90]}")
 
 
+def figures() -> None:
+    """A Laplacian beside a Gaussian of the same shape, and a smoother's far queries beside near."""
+    for n, columns in ((20_000, 100), (20_000, 784), (60_000, 100), (60_000, 784)):
+        X = torch.randn(n, columns, device="cuda")
+        Z, v = X[torch.randperm(n, device="cuda")], torch.randn(n, device="cuda")
+        Z = Z + 0.01 * torch.randn_like(Z)
+        words = f"{n:6d}² × {columns:3d}, ms:"
+        for kernel in (Gaussian(math.sqrt(2 * columns)), Laplacian(1 / math.sqrt(2 * columns))):
+            took = [seconds(lambda k=kernel, z=z: k.gram(X, z) @ v)[0] for z in (None, Z)]
+            gram = kernel.gram(X, Z)
+            took.append(seconds(lambda g=gram: g @ v)[0])
+            words += f"  {type(kernel).__name__} square {1e3 * took[0]:.2f}, oblong "
+            words += f"{1e3 * took[1]:.2f}, prepared {1e3 * took[2]:.2f};"
+        print(words, flush=True)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200_000, 54)).astype(np.float32), rng.normal(size=200_000)
+    new = rng.normal(size=(20_000, 54)).astype(np.float32)
+    with mercer.config(device="cuda"):
+        for bandwidth in (3.0, 0.5):
+            model = mercer.NadarayaWatsonRegressor(bandwidth=bandwidth).fit(X, y)
+            took = seconds(lambda model=model: model.predict(new), 2)[0]
+            print(f"smoother, 200 000 × 54, 20 000 queries, bandwidth {bandwidth}: {took:.3f} s")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--problems", type=int, default=60)
     parser.add_argument("--compiled", type=int, default=0)
     parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--figures", action="store_true")
     asked = parser.parse_args()
+    if asked.figures:
+        figures()
+        return
     rng = np.random.default_rng(asked.seed)
     ratios, errors, shares, compiled = [], [], [], []
     for index in range(asked.problems):

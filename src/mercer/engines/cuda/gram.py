@@ -204,7 +204,10 @@ class CudaGram(DeviceGram):
         exact = self.exact.get(key)
         if exact is not None and not exact.grid:
             # One part would no longer hold these halves once a center is taken off.
-            if self._error(node, x, z, "high") <= TOLERANCE[self.precision]:
+            if (
+                self._error(node, columns, self._ends(key, x, z), "high")
+                <= TOLERANCE[self.precision]
+            ):
                 return Method("product", False, "halves as they are")
             del self.exact[key]
         elif exact is not None:
@@ -217,13 +220,13 @@ class CudaGram(DeviceGram):
         x.centers[key] = center.to(self.torch_dtype)
         # Where all split parts fit one product of tensor cores, full precision is kept.
         kind = "high" if columns <= NARROW_COLUMNS or key in self.exact else self.precision
-        error = self._error(node, x, z, kind)
+        ends = self._ends(key, x, z)
+        error = self._error(node, columns, ends, kind)
         tolerance = TOLERANCE[self.precision] if self.torch_dtype == torch.float32 else 2e-13
         if error <= tolerance:
             return Method("product", True, f"centered: error ≤ {error:.1e}")
         if columns > DIRECT_COLUMNS:
-            ends = self._ends(key, x, z)
-            error = self._rounding(ends, columns, kind)
+            error = self._rounding(columns, ends, kind)
             distance = steady_from(self.formula, node, ends, error, tolerance) + 4 * error
             if distance <= NEAR * ends.centered:
                 below[key] = distance
@@ -231,13 +234,11 @@ class CudaGram(DeviceGram):
         x.centers[key] = None
         return Method("direct", False, "differences: the product cancels")
 
-    def _error(self, node: Formula, x: DeviceSide, z: DeviceSide, kind: str) -> float:
+    def _error(self, node: Formula, columns: int, ends: Ends, kind: str) -> float:
         """What the rounding of a product of rows about their center does to k."""
-        ends = self._ends(node.value, x, z)
-        columns = x.matrices[node.value].shape[1]
-        return self._rounding(ends, columns, kind) * slope_between(self.formula, node, ends)
+        return self._rounding(columns, ends, kind) * slope_between(self.formula, node, ends)
 
-    def _rounding(self, ends: Ends, columns: int, kind: str) -> float:
+    def _rounding(self, columns: int, ends: Ends, kind: str) -> float:
         """How far a squared distance from the product of such rows may be off."""
         unit = UNIT[kind] if self.torch_dtype == torch.float32 else 2.0**-52
         # Roundings of many columns partly cancel: what is promised here is not a worst case.

@@ -43,8 +43,11 @@ def sparse_gram(kernel: Any, X: Any, Z: Any) -> SparseGram | None:
     distances = [node for node in statistics(formula) if node.op == "sqdist"]
     limit = TOLERANCE["high"] if gram.torch_dtype == torch.float32 else 2e-13
     # No center can be taken off sparse rows: far from zero the product would cancel.
-    fine = all(gram._error(node, gram._x, gram._z, "high") <= limit for node in distances)
-    return gram if fine else None
+    for node in distances:
+        ends = gram._ends(node.value, gram._x, gram._z)
+        if gram._error(node, X.shape[1], ends, "high") > limit:
+            return None
+    return gram
 
 
 def _stay_sparse(formula: Formula, sides: list[Any], device: torch.device) -> bool:

@@ -202,12 +202,12 @@ def _case(kind: str, layouts: list[ProductLayout]) -> str:
     symmetric = kind == "symmetric"
     if not layouts:
         return "differences, symmetric" if symmetric else "differences"
-    if any(layout.norms for layout in layouts):
-        return "near pairs"
     if all(layout.kept and layout.parts == 1 for layout in layouts):
         return _narrow_case(kind, max(layout.width for layout in layouts))
     if all(layout.kept for layout in layouts) or kind in ("vectors", "dense") or len(layouts) > 1:
         return "other"
+    if layouts[0].norms:
+        return "near pairs"
     if layouts[0].parts == 1:
         return "one part, symmetric" if symmetric else "one part"
     return "short steps" if layouts[0].step == 32 else "long steps"
@@ -232,6 +232,6 @@ _TILES = {
     "long steps": (128, 256, 8, 2),
     "differences": (64, 64, 4, 3),
     "differences, symmetric": (32, 64, 1, 3),
-    "near pairs": (128, 128, 8, 3),
+    "near pairs": (128, 128, 8, 2),
     "other": (128, 64, 4, 3),
 }

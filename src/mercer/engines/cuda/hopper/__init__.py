@@ -42,18 +42,17 @@ _TILES = {
 #: Parts times columns below which nothing is gained: the exponentials, or the sums over both rows
 #: and columns, take longer than the products.
 _NARROWEST = {"vector": 64, "symmetric": 128, "dense": 64}
-#: Whether a kernel could not be compiled: then no other one is tried.
-_failed = False
-#: Uses whose kernel has run: what goes wrong with them later is not the compiler's fault.
-_ran: set[tuple[str, ProductLayout]] = set()
+#: Uses whose kernel has run, where what goes wrong later is not the compiler's fault, and those
+#: whose kernel this Triton cannot compile: it could not at any other time either.
+_runs: dict[tuple[str, ProductLayout], bool] = {}
 
 
 def serves(gram: Any, kind: str, layouts: dict[int, ProductLayout], diagonal: Any) -> bool:
     """Whether the loop computes this kind of product: one wide product, on Hopper."""
-    if _failed or gram.device.type != "cuda" or len(gram.program.sources) != 1 or not layouts:
+    if gram.device.type != "cuda" or len(gram.program.sources) != 1 or not layouts:
         return False
     layout = layouts[0]
-    known = (kind, layout.kept, layout.parts) in _TILES
+    known = (kind, layout.kept, layout.parts) in _TILES and _runs.get((kind, layout), True)
     if not known or (kind == "vector" and diagonal is not None):
         return False
     if layout.width * layout.parts < _NARROWEST[kind]:
@@ -75,20 +74,19 @@ def launch(
     layout: ProductLayout,
 ) -> torch.Tensor | None:  # fmt: skip
     """K, or its product with one vector; None where this Triton cannot compile the loop."""
-    global _failed
     try:
         result = _launch(gram, kind, x, z, V, diagonal, layout)
-        _ran.add((kind, layout))
+        _runs[kind, layout] = True
         return result
     except torch.OutOfMemoryError:
         raise
     except Exception as error:
-        if (kind, layout) in _ran:
+        if (kind, layout) in _runs:
             raise
-        _failed = True
+        _runs[kind, layout] = False
         warn(
-            f"this Triton cannot compile the kernels for Hopper ({type(error).__name__}: "
-            f"{str(error)[:200]}): slower ones are used",
+            f"this Triton cannot compile a kernel for Hopper ({type(error).__name__}: "
+            f"{str(error)[-200:]}): a slower one is used",
             MachineWarning,
         )
         return None

@@ -179,7 +179,8 @@ def kernel(  # type: ignore[no-untyped-def]
             if SQUARE:
                 near = near & (q[None, :] > r[:, None])
             if gl.max(gl.max(near.to(gl.int32), 1), 0) > 0:
-                at = gl.atomic_add(found + gl.zeros([BM, BN], gl.int32, layout), 1, mask=near)
+                one = gl.full([BM, BN], 1, gl.int64, layout)
+                at = gl.atomic_add(found + (one - 1), one, mask=near, sem="relaxed")
                 pair = r[:, None].to(gl.int64) * m + q[None, :]
                 gl.store(pairs + at, pair, mask=near & (at < room))
             k = gl.where(near, 0.0, k)
