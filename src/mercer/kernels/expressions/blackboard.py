@@ -30,10 +30,10 @@ class Typed:
 
     def __init__(self, text: str) -> None:
         self.text, self.python, self.places = text, "", list[int]()
-        self.mathematics = False
+        self.mathematics: bool = False
         #: Whether what was read last ends a value, and whether it names a function.
         self.ended = self.named = False
-        self.bars = list[str]()  # norms that have begun
+        self.bars: list[str] = []  # norms that have begun
         at = 0
         while token := _TOKEN.match(text, at):
             at = self.bar(token) if token.lastgroup == "bar" else self.take(token)

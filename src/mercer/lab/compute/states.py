@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from inspect import signature
@@ -25,7 +25,7 @@ MOST_CELLS = 256
 REACH = 3.2
 
 
-def fields_of(given: Any, known: dict[str, Callable[[Any], Any]], what: str) -> dict[str, Any]:
+def fields_of(given: Any, known: Mapping[str, Callable[[Any], Any]], what: str) -> dict[str, Any]:
     """The fields of an object, each read by its function; others are refused."""
     if not isinstance(given, dict):
         raise ValueError(f"{what} must be an object, got {type(given).__name__}")
