@@ -315,3 +315,28 @@ def test_no_rows_break_the_estimate(seed) -> None:
     for road, (K, rows) in found.items():
         off = np.abs(K - expected[rows]) / np.where(size > 0, size, 1.0)[rows]
         assert off.max() <= limit, f"{k}, {columns} columns, {road}: {off.max():.1e}"
+
+
+@pytest.mark.parametrize("kernel", [Laplacian(0.3), mercer.kernels.PowerExponential(2.0, 0.7)])
+@pytest.mark.parametrize("error", [1e-6, 1e-4, 1e-2])
+def test_from_where_on_an_error_of_the_distance_is_tolerated(kernel, error) -> None:
+    formula = simplify(kernel.formula())
+    (node,) = statistics(formula)
+    ends, tolerance = accuracy.Ends(900.0, 400.0, 300.0), 8e-6
+    first = accuracy.steady_from(formula, node, ends, error, tolerance)
+
+    def change(s: np.ndarray) -> np.ndarray:
+        k, moved = (evaluate(formula, {node: at}) for at in (s, s + error))
+        return np.abs(moved - k)
+
+    beyond = np.geomspace(max(first, 1e-12), 1600.0, 5000)
+    assert (change(beyond) <= 1.05 * tolerance).all()
+    assert change(np.array([first / 2]))[0] > tolerance  # near pairs alone are excluded
+
+
+def test_a_smooth_kernel_tolerates_an_error_at_all_distances_and_a_jump_at_none() -> None:
+    ends = accuracy.Ends(900.0, 400.0, 300.0)
+    for kernel, first in ((Gaussian(30.0), 0.0), (Uniform(), np.inf)):
+        formula = simplify(kernel.formula())
+        (node,) = [n for n in statistics(formula) if n.op == "sqdist"]
+        assert accuracy.steady_from(formula, node, ends, 1e-6, 8e-6) == first

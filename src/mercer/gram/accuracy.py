@@ -144,11 +144,13 @@ def rounding_error(formula: Formula, node: Formula, ends: Ends, error: float) ->
 def slope_between(formula: Formula, node: Formula, ends: Ends, root: bool = False) -> float:
     """`sensitivity` to ‖x − z‖² of rows with these ends, at powers of two around them: it is kept,
     and serves neighboring data sets."""
-    exponent = math.frexp(ends.spread)[1] - 1 if ends.spread > 0 else None
-    spread = 0.0 if exponent is None else math.ldexp(1.0, exponent)
-    return sensitivity(
-        formula, node, 4 * _round_up(ends.centered), spread, _round_up(ends.raw), root
-    )
+    return sensitivity(formula, node, *_powers(ends), root)
+
+
+def _powers(ends: Ends) -> tuple[float, float, float]:
+    """The farthest squared distance, the spread and the largest norm: powers of two around them."""
+    spread = math.ldexp(1.0, math.frexp(ends.spread)[1] - 1) if ends.spread > 0 else 0.0
+    return 4 * _round_up(ends.centered), spread, _round_up(ends.raw)
 
 
 def _round_up(value: float) -> float:
@@ -170,10 +172,33 @@ def sensitivity(
     Relative to |k| at s, or to the largest |k| up to `spread` where that is more. `norm`: the
     largest ‖x‖², for what else k reads. `root`: of √s |∂k/∂s|.
     """
-    if _jumps_with(formula, node):
-        return math.inf
-    slope = simplify(derive(formula, node))
+    return float(_slopes(formula, node, farthest, spread, norm, root)[1].max())
+
+
+def steady_from(
+    formula: Formula, node: Formula, ends: Ends, error: float, tolerance: float
+) -> float:
+    """The squared distance s from which on an error of s changes k by no more than tolerated.
+
+    0 where that is so at all distances, infinity where it is at none.
+    """
+    farthest, spread, norm = _powers(ends)
+    s, slopes = _slopes(formula, node, farthest, spread, norm, False)
+    steep = np.flatnonzero(slopes * error > tolerance)
+    if not len(steep):
+        return 0.0
+    return float(s[steep[-1] + 1]) if steep[-1] + 1 < len(s) else math.inf
+
+
+def _slopes(
+    formula: Formula, node: Formula, farthest: float, spread: float, norm: float, root: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Squared distances, and |∂k/∂s| from each to the next one, as `sensitivity` counts it."""
     s = np.concatenate([[0.0], np.logspace(-14, 0, 120) * farthest])
+    unknown = s, np.full_like(s, np.inf)
+    if _jumps_with(formula, node):
+        return unknown
+    slope = simplify(derive(formula, node))
     values = at_distances(formula * slope, node, s, norm)
     with np.errstate(all="ignore"):
         k, rise = (np.broadcast_to(evaluate(f, values), s.shape) for f in (formula, slope))
@@ -182,15 +207,13 @@ def sensitivity(
         path = 2 * np.sqrt(s) if root else s
         between = np.abs(farther - k)[:-1] / np.diff(path)
         rise = np.abs(rise) * (np.sqrt(s) if root else 1.0)
-    if not (np.isfinite(rise).all() and np.isfinite(k).all() and np.isfinite(between).all()):
-        return math.inf
-    size = np.maximum(np.abs(k), np.abs(k[s <= spread]).max())
-    steep = np.concatenate([rise, between])
-    beside = np.concatenate([size, np.minimum(size[:-1], size[1:])])
-    if (steep[beside == 0] > 0).any():
-        return math.inf
-    with np.errstate(over="ignore"):
-        return float((steep[beside > 0] / beside[beside > 0]).max(initial=0.0))
+        if not (np.isfinite(rise).all() and np.isfinite(k).all() and np.isfinite(between).all()):
+            return unknown
+        size = np.maximum(np.abs(k), np.abs(k[s <= spread]).max())
+        found = np.where(rise > 0, rise / size, 0.0)
+        between = np.where(between > 0, between / np.minimum(size[:-1], size[1:]), 0.0)
+    found[:-1] = np.maximum(found[:-1], between)
+    return s, found
 
 
 def at_distances(

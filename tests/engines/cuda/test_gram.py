@@ -73,6 +73,48 @@ FORMULAS = {
         check(Laplacian(0.1, norm=1), 9)
         check(Laplacian(0.1, norm="inf"), 9)
     """,
+    "near pairs from differences, all others from the product": """
+        from mercer.engines.cuda.triton_launch import layouts_of
+        twin = lambda X: (X[rng.integers(0, len(X), 150)] + 1e-3).astype(np.float32)
+        def near(kernel, d, n=70, offset=0.0, precision="high"):
+            X = (rng.normal(size=(n, d)) + offset).astype(np.float32)
+            Z = np.vstack([twin(X), X[:9]])
+            K = kernel(X.astype(float), Z.astype(float))
+            x, z = torch.tensor(X, device=DEVICE), torch.tensor(Z, device=DEVICE)
+            with mercer.config(precision=precision):
+                G, Q = CudaGram(kernel, x, z), CudaGram(kernel, z)
+            assert usable(G) and G.near and Q.near, kernel
+            limit = 1e-5 if precision == "high" else 2e-3
+            for V in (rng.normal(size=159), rng.normal(size=(159, 3))):
+                v = torch.tensor(V.astype(np.float32), device=DEVICE)
+                size = K.max() * np.linalg.norm(V, axis=0).max()
+                assert np.abs((G @ v).cpu().numpy() - K @ V).max() <= limit * size
+                S = kernel(Z.astype(float))
+                assert np.abs((Q @ v).cpu().numpy() - S @ V).max() <= limit * size
+            for got, want in ((G.dense(), K), (Q.dense(), S), (G.take([3, 5]).dense(), K[[3, 5]])):
+                assert np.abs(got.cpu().numpy() - want).max() <= limit * K.max()
+        for d in (17, 40, 100):
+            check(Laplacian(1 / np.sqrt(d)), d)
+            near(Laplacian(1 / np.sqrt(d)), d)
+            near(PowerExponential(np.sqrt(d), 0.7), d, offset=3.0)
+        near(Matern(0.5, 4.0) + 0.1 * Linear(), 20)
+        near(Laplacian(0.2) * Laplacian(0.1, norm=1), 30)
+        near(Laplacian(0.2), 30, precision="fast")
+        near(Laplacian(0.2), 300)
+    """,
+    "more near pairs than the list holds": """
+        from mercer.engines.cuda import near_pairs
+        near_pairs.FEWEST, near_pairs.SHARE = 10, 0.0
+        X = np.repeat(rng.normal(size=(5, 20)), 12, axis=0).astype(np.float32)
+        x, v = torch.tensor(X, device=DEVICE), rng.normal(size=60)
+        for kernel in (Laplacian(0.2), Laplacian(0.2) + 0.1 * Linear()):
+            K = kernel(X.astype(float))
+            for G in (CudaGram(kernel, x), CudaGram(kernel, x, x.clone())):
+                assert G.near
+                got = (G @ torch.tensor(v.astype(np.float32), device=DEVICE)).cpu().numpy()
+                assert np.abs(got - K @ v).max() <= 1e-5 * K.max() * np.linalg.norm(v)
+                assert np.abs(G.dense().cpu().numpy() - K).max() <= 1e-5 * K.max()
+    """,
     "columns one by one": """
         check(Periodic(5.0, 3.0), 4)
         check(BSpline(3, 9.0), 3)

@@ -12,11 +12,12 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("triton.experimental.gluon", reason="this Triton has no Gluon")
 
 import mercer  # noqa: E402
+from mercer._notices import MachineWarning  # noqa: E402
 from mercer.engines.cuda import hopper  # noqa: E402
 from mercer.engines.cuda.gram import CudaGram  # noqa: E402
 from mercer.engines.cuda.hopper.values import render_values  # noqa: E402
 from mercer.engines.cuda.operands import layouts_of, prepare_products, scale_of  # noqa: E402
-from mercer.kernels import Cosine, Gaussian, Linear, Matern, Polynomial  # noqa: E402
+from mercer.kernels import Cosine, Gaussian, Laplacian, Linear, Matern, Polynomial  # noqa: E402
 
 KERNELS = {
     "gaussian": Gaussian(6.0),
@@ -42,9 +43,11 @@ height, width, step, stages, warps = hopper._TILES[{key!r}]
 rows = lambda n: f"tensordesc<fp16[{{n}}, {{step}}],{{block_layout(n, step)!r}}>"
 signature = dict(xh=rows(height), xl=rows(height), zh=rows(width), zl=rows(width))
 signature |= dict.fromkeys(("rx", "rz", "numbers", "diagonal", "v", "out"), "*fp32")
-signature |= dict.fromkeys(("n", "m", "height", "breadth", "length"), "i32")
+signature |= dict.fromkeys(("n", "m", "height", "breadth", "length", "room"), "i32")
+signature |= dict(pairs="*i64", found="*i64")
 fixed = dict(
     of_rows=module.of_rows, of_columns=module.of_columns, values=module.values,
+    is_near=module.is_near, REPAIRED={repaired},
     KIND={key[0]!r}, SQUARE={key[0]!r} == "symmetric", KEPT={key[1]}, PARTS={key[2]},
     STEPS=1 if {key[1]} else 3, STAGES=stages, num_warps=warps,
 )
@@ -63,21 +66,24 @@ def rows_of(d: int, n: int, seed: int) -> "torch.Tensor":
 
 
 @pytest.mark.parametrize(
-    "key",
+    ("key", "kernel"),
     [
-        ("symmetric", True, 2),
-        pytest.param(("vector", False, 2), marks=pytest.mark.slow),
-        pytest.param(("dense", False, 1), marks=pytest.mark.slow),
+        (("symmetric", True, 2), KERNELS["sum"]),
+        (("symmetric", True, 2), Laplacian(0.1)),
+        pytest.param(("vector", False, 2), KERNELS["sum"], marks=pytest.mark.slow),
+        pytest.param(("vector", False, 2), Laplacian(0.1), marks=pytest.mark.slow),
+        pytest.param(("dense", False, 1), KERNELS["sum"], marks=pytest.mark.slow),
     ],
 )
-def test_the_loop_compiles_without_a_device(key):
-    kernel = KERNELS["sum"]
+def test_the_loop_compiles_without_a_device(key, kernel):
+    repaired = isinstance(kernel, Laplacian)
     gram = CudaGram(kernel, rows_of(64 if key[1] else 200, 20, 0))
+    assert bool(gram.near) == repaired
     text = render_values(gram.program, layouts_of(gram)[0], 1.0).text
     source = Path(hopper.__file__).parents[4]
     environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
     run = subprocess.run(
-        [sys.executable, "-c", COMPILE.format(text=text, key=key)],
+        [sys.executable, "-c", COMPILE.format(text=text, key=key, repaired=repaired)],
         env=environment | {"PYTHONPATH": str(source)}, capture_output=True, text=True,
     )  # fmt: skip
     assert run.stdout.split() == ["True", "True"], run.stderr[-2000:]
@@ -157,16 +163,14 @@ def test_what_cannot_be_compiled_is_left_to_triton_and_what_ran_is_not(monkeypat
     (layout,) = layouts_of(gram).values()
     answers = [torch.ones(5, 5)]
     monkeypatch.setattr(hopper, "_launch", lambda *a: answers.pop())
-    monkeypatch.setattr(hopper, "_failed", False)
-    monkeypatch.setattr(hopper, "_ran", set())
+    monkeypatch.setattr(hopper, "_runs", {})
     ask = (gram, "dense", gram._x, gram._z, None, None, layout)
     assert hopper.launch(*ask) is not None
     with pytest.raises(IndexError):  # an error of its own, not of the compiler
         hopper.launch(*ask)
-    assert not hopper._failed
-    with pytest.warns(RuntimeWarning, match="slower ones are used"):
+    with pytest.warns(MachineWarning, match="a slower one is used"):
         assert hopper.launch(gram, "vector", *ask[2:]) is None
-    assert hopper._failed
+    assert hopper._runs == {("dense", layout): True, ("vector", layout): False}
 
 
 @pytest.mark.skipif(

@@ -110,6 +110,36 @@ def test_far_queries_are_relative_to_their_largest_weight() -> None:
     assert found.far.all()
 
 
+def test_far_queries_are_summed_where_the_data_is(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    from mercer.engines.cuda.gram import CudaGram
+    from mercer.gram.dispatch import Engine
+    from mercer.solvers.local import weights
+
+    asked = []
+
+    def make(kernel: Kernel, X: np.ndarray, Z: np.ndarray) -> CudaGram:
+        asked.append(np.shape(X))
+        return CudaGram(kernel, torch.tensor(X), torch.tensor(Z))
+
+    X, Z = rng.normal(size=(40, 20)) + 60.0, rng.normal(size=(300, 20)).astype(np.float32)
+    V = rng.normal(size=(300, 2))
+    for own in (None, np.arange(40)):
+        W = Weights(Gaussian(1.0).formula(), X, Z, own)
+        careful = W.careful(np.arange(40))
+        assert careful is not None
+        expected = careful.product(V)
+        there = Engine("elsewhere", lambda *a: True, make, lambda *a: False, lambda X, name: X)
+        monkeypatch.setattr(weights, "engine_for", lambda *a: there)
+        again = W.careful(np.arange(40))
+        assert again is not None
+        np.testing.assert_allclose(again.product(V), expected, rtol=1e-9)
+        monkeypatch.undo()
+    assert asked == [(40, 20), (40, 20)]
+
+
 def test_single_precision_underflows_earlier_and_is_saved_as_well() -> None:
     Z, t = np.array([[0.0], [1.0]], np.float32), np.array([[1.0], [2.0]])
     found = weighted_means(weights(Gaussian(), np.array([[20.0]], np.float32), Z), t)

@@ -19,12 +19,19 @@ from mercer._arrays import host, torch_namespace
 from mercer._config import get_config
 from mercer._progress import progress
 from mercer._tiles import Scratch, cut
-from mercer.engines.cuda import fourier_product
+from mercer.engines.cuda import fourier_product, near_pairs
 from mercer.engines.cuda.half_precision import ROUNDING, Exact, exact_scale
 from mercer.engines.cuda.memory import clear_errors, device_limit
+from mercer.engines.cuda.near_pairs import Near
 from mercer.engines.cuda.operands import NARROW_COLUMNS
 from mercer.engines.cuda.ops import apply_steps, computed_in, differences, evaluate_torch
-from mercer.engines.cuda.rows import DeviceSide, largest_norm, row_vector, to_device
+from mercer.engines.cuda.rows import (
+    DeviceSide,
+    largest_norm,
+    row_vector,
+    squared_norms,
+    to_device,
+)
 from mercer.engines.cuda.triton_launch import (
     blocks_serve,
     describe,
@@ -34,10 +41,14 @@ from mercer.engines.cuda.triton_launch import (
 from mercer.formula import Formula, at_diagonal, simplify
 from mercer.formula.nodes import ROOT, Input, statistics
 from mercer.gram.accuracy import (
+    BY_SIZE,
+    DIRECT_COLUMNS,
+    NEAR,
     Ends,
     Method,
     needs_double,
     slope_between,
+    steady_from,
     tolerates_rounding,
 )
 from mercer.gram.base import (
@@ -49,7 +60,7 @@ from mercer.gram.base import (
     indices_of,
     simplified,
 )
-from mercer.gram.form import Program, compile_program
+from mercer.gram.form import Program, compile_program, prepared_norm
 from mercer.gram.fourier_series import Series, in_words
 from mercer.gram.plan import Cost
 from mercer.gram.rows import check_widths, numeric_inputs
@@ -97,6 +108,7 @@ class CudaGram(DeviceGram):
     #: it. Unlike `shared`, what a part finds for itself is not for all.
     series: list[Series] | None = None
     program: Program
+    near: dict[Input, Near]
 
     def __init__(self, kernel: Kernel | Formula, X: Any, Z: Any = None) -> None:
         self.kernel, self.formula = kernel, simplified(kernel)
@@ -119,6 +131,7 @@ class CudaGram(DeviceGram):
             self.torch_dtype = torch.float64
         self.square, self.device = Z is None, x.device
         self.dtype = np.dtype(np.float32 if self.torch_dtype == torch.float32 else np.float64)
+        self.near = {}
         #: Scales and modules that serve all parts of these rows.
         self.shared: dict[Any, Any] = {}
         self._x, self._z = self._sides(x, z)
@@ -135,17 +148,41 @@ class CudaGram(DeviceGram):
         a = DeviceSide(x.shape[0], left, centers, x)
         b = DeviceSide(other.shape[0], right, centers, other)
         self.exact = self._exact(left, right)
+        below: dict[Input, float] = {}
         self.methods = {
-            node.value: self._method(node, a, b)
+            node.value: self._method(node, a, b, below)
             for node in statistics(self.formula)
             if node.op == "sqdist"
         }
-        self.program = compile_program(self.formula, self.methods)
-        a.values = tuple(row_vector(f, a, self.torch_dtype) for f in self.program.row_x)
-        b.values = tuple(row_vector(f, b, self.torch_dtype) for f in self.program.row_z)
-        if z is None:
-            b.cache = a.cache
+        self._prepare(a, b, below)
         return a, b
+
+    def _prepare(self, a: DeviceSide, b: DeviceSide, below: dict[Input, float]) -> None:
+        """Find the program of the methods, and the row values that it reads."""
+        self.program = compile_program(self.formula, self.methods)
+        #: Of distances whose near pairs are computed again: where the norms are among the row
+        #: values of both sides, and below which distance.
+        self.near = {}
+        formulas = [list(self.program.row_x), list(self.program.row_z)]
+        for key, distance in below.items():
+            self.near[key] = Near((len(formulas[0]), len(formulas[1])), distance)
+            for side, wanted in zip("xz", formulas, strict=True):
+                wanted.append(prepared_norm(side, key))
+        for rows, wanted in zip((a, b), formulas, strict=True):
+            rows.values = tuple(row_vector(f, rows, self.torch_dtype) for f in wanted)
+        if self.square:
+            b.cache = a.cache
+
+    def by_differences(self, x: DeviceSide, z: DeviceSide) -> CudaGram:
+        """K of these rows, every distance that needs it computed from differences."""
+        centers = {key: None if key in self.near else c for key, c in x.centers.items()}
+        gram = self.between(*(DeviceSide(s.n, s.matrices, centers, s.raw) for s in (x, z)))
+        gram.square, gram.shared = self.square and x is self._x and z is self._z, {}
+        gram.methods = {
+            key: BY_SIZE if key in self.near else method for key, method in self.methods.items()
+        }
+        gram._prepare(gram._x, gram._z, {})
+        return gram
 
     def _exact(
         self, left: dict[Input, torch.Tensor], right: dict[Input, torch.Tensor]
@@ -157,14 +194,20 @@ class CudaGram(DeviceGram):
         found = {key: exact_scale(left[key], right[key]) for key in wide}
         return {key: exact for key, exact in found.items() if exact is not None}
 
-    def _method(self, node: Formula, x: DeviceSide, z: DeviceSide) -> Method:
-        """How ‖x − z‖² is computed; `centers` and `exact` are brought into line with it."""
+    def _method(
+        self, node: Formula, x: DeviceSide, z: DeviceSide, below: dict[Input, float]
+    ) -> Method:
+        """How ‖x − z‖² is computed; `centers` and `exact` are brought into line with it, and
+        `below` gets the distance below which pairs are computed again."""
         key, columns = node.value, x.matrices[node.value].shape[1]
         center = z.matrices[key].sum(0, dtype=torch.float64) / z.n
         exact = self.exact.get(key)
         if exact is not None and not exact.grid:
             # One part would no longer hold these halves once a center is taken off.
-            if self._error(node, x, z, "high") <= TOLERANCE[self.precision]:
+            if (
+                self._error(node, columns, self._ends(key, x, z), "high")
+                <= TOLERANCE[self.precision]
+            ):
                 return Method("product", False, "halves as they are")
             del self.exact[key]
         elif exact is not None:
@@ -177,20 +220,30 @@ class CudaGram(DeviceGram):
         x.centers[key] = center.to(self.torch_dtype)
         # Where all split parts fit one product of tensor cores, full precision is kept.
         kind = "high" if columns <= NARROW_COLUMNS or key in self.exact else self.precision
-        error = self._error(node, x, z, kind)
-        if error <= (TOLERANCE[self.precision] if self.torch_dtype == torch.float32 else 2e-13):
+        ends = self._ends(key, x, z)
+        error = self._error(node, columns, ends, kind)
+        tolerance = TOLERANCE[self.precision] if self.torch_dtype == torch.float32 else 2e-13
+        if error <= tolerance:
             return Method("product", True, f"centered: error ≤ {error:.1e}")
+        if columns > DIRECT_COLUMNS:
+            error = self._rounding(columns, ends, kind)
+            distance = steady_from(self.formula, node, ends, error, tolerance) + 4 * error
+            if distance <= NEAR * ends.centered:
+                below[key] = distance
+                return Method("repaired", True, "near pairs from differences")
         x.centers[key] = None
         return Method("direct", False, "differences: the product cancels")
 
-    def _error(self, node: Formula, x: DeviceSide, z: DeviceSide, kind: str) -> float:
+    def _error(self, node: Formula, columns: int, ends: Ends, kind: str) -> float:
         """What the rounding of a product of rows about their center does to k."""
-        key = node.value
-        ends = self._ends(key, x, z)
+        return self._rounding(columns, ends, kind) * slope_between(self.formula, node, ends)
+
+    def _rounding(self, columns: int, ends: Ends, kind: str) -> float:
+        """How far a squared distance from the product of such rows may be off."""
         unit = UNIT[kind] if self.torch_dtype == torch.float32 else 2.0**-52
-        error = 2 * unit * ends.centered * slope_between(self.formula, node, ends)
         # Roundings of many columns partly cancel: what is promised here is not a worst case.
-        return error * (2 / math.sqrt(x.matrices[key].shape[1]) if kind == "fast" else 1.0)
+        share = 2 / math.sqrt(columns) if kind == "fast" else 1.0
+        return 2 * unit * ends.centered * share
 
     def _ends(self, key: Input, x: DeviceSide, z: DeviceSide, raw: float | None = None) -> Ends:
         """The largest norms about the center, if one is taken off; `raw`: those without it."""
@@ -329,7 +382,7 @@ class CudaGram(DeviceGram):
         splits = self.torch_dtype == torch.float32 and self.precision == "high"
         for source in self.program.sources:
             columns = self._x.matrices[source.rows].shape[1]
-            if source.kind == "product":
+            if source.kind != "direct":
                 products += 2 * columns * (3 if splits and source.rows not in self.exact else 1)
             else:
                 loops += 3 * columns
@@ -408,6 +461,8 @@ class CudaGram(DeviceGram):
         for i, source in enumerate(self.program.sources):
             if source.kind == "product":
                 tile = self._inner(x, z, source.rows)
+            elif source.kind == "repaired":
+                tile = self._distances(source.node, x, z)
             else:
                 tile = differences(source.node, x.numbers(source.rows), z.numbers(source.rows))
             known[Formula("tile", value=i)] = tile
@@ -429,6 +484,36 @@ class CudaGram(DeviceGram):
     def _inner(self, x: DeviceSide, z: DeviceSide, rows: Input) -> torch.Tensor:
         """x·z of centered rows."""
         return x.centered(rows) @ z.centered(rows).T
+
+    def _distances(self, node: Formula, x: DeviceSide, z: DeviceSide) -> torch.Tensor:
+        """‖x − z‖² from the product, of near pairs from their differences."""
+        (i, j), below = self.near[node.value]
+        tile = self._inner(x, z, node.value).mul_(-2.0)
+        tile += x.values[i][:, None]
+        tile += z.values[j]
+        rows, columns = (tile < below).nonzero(as_tuple=True)
+        for part in cut(0, len(rows), near_pairs.at_a_time(x)):
+            a, b = rows[part], columns[part]
+            ends = x.numbers(node.value)[a], z.numbers(node.value)[b]
+            tile[a, b] = squared_norms(ends[0] - ends[1])
+        return tile
+
+    def values_of_pairs(
+        self, x: DeviceSide, z: DeviceSide, i: torch.Tensor, j: torch.Tensor
+    ) -> torch.Tensor:
+        """k of row i of x and row j of z, for indices of the same length."""
+        known: dict[Formula, Any] = {}
+        for at, source in enumerate(self.program.sources):
+            if source.kind == "product":
+                tile = (x.centered(source.rows)[i] * z.centered(source.rows)[j]).sum(1)
+            else:
+                a, b = x.numbers(source.rows)[i], z.numbers(source.rows)[j]
+                plain = source.node.op == "sqdist"
+                tile = squared_norms(a - b) if plain else differences(source.node, a, b, True)
+            known[Formula("tile", value=at)] = tile
+        known |= {Formula("rowx", value=at): v[i] for at, v in enumerate(x.values)}
+        known |= {Formula("rowz", value=at): v[j] for at, v in enumerate(z.values)}
+        return torch.zeros_like(x.values[0][i]) + evaluate_torch(self.program.epilogue, known)
 
     def _give(self, tensor: torch.Tensor, out: Any = None) -> Any:
         """The numbers as the caller has its rows: a tensor, or an array; in `out` if given."""

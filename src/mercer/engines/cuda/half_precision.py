@@ -43,7 +43,7 @@ def _grid_step(X: torch.Tensor, Z: torch.Tensor) -> float | None:
     sides = [X] if X is Z else [X, Z]
     if all(side.dtype in NARROW and not side.dtype.is_floating_point for side in sides):
         return 1.0
-    found = find_grid(*(host(widened(side[:FIRST])) for side in sides))
+    found = find_grid(*(host(widened(side[: -(-FIRST // side.shape[1])])) for side in sides))
     if found is None or not all(_on_grid(side, found.step) for side in sides):
         return None
     return found.step

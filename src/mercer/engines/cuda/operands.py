@@ -7,6 +7,7 @@ row values are folded into the product (see `folding`) it gains the columns that
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -31,9 +32,13 @@ def layouts_of(gram: Any) -> dict[int, ProductLayout]:
     """How the operands of each product are stored; found once, since each product asks."""
     key, sources = ("layouts", gram.square), enumerate(gram.program.sources)
     if key not in gram.shared:
-        products = {i: source.rows for i, source in sources if source.kind == "product"}
-        folds = folds_of(gram.program.epilogue, tuple(products))
-        found = {i: layout_of(gram, rows, folds.get(i)) for i, rows in products.items()}
+        products = {i: s for i, s in sources if s.kind in ("product", "repaired")}
+        sums = tuple(i for i, s in products.items() if s.kind == "product")
+        folds = folds_of(gram.program.epilogue, sums)
+        found = {i: layout_of(gram, s.rows, folds.get(i)) for i, s in products.items()}
+        for i in set(found) - set(sums):
+            norms, below = gram.near[products[i].rows]
+            found[i] = replace(found[i], norms=norms, below=below)
         gram.shared[key] = found
     return gram.shared[key]  # type: ignore[no-any-return]
 

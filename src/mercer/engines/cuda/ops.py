@@ -58,13 +58,16 @@ def evaluate_torch(formula: Formula, known: dict[Formula, Any]) -> Any:
     return evaluate(formula, known, lambda op: form_of(op, "torch", TORCH))
 
 
-def differences(node: Formula, x: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
-    """A coordinate-wise statistic, column after column."""
+def differences(
+    node: Formula, x: torch.Tensor, z: torch.Tensor, matched: bool = False
+) -> torch.Tensor:
+    """A coordinate-wise statistic of all pairs of rows, column after column; `matched`: of each
+    row of x and the row of z at the same index."""
     how = node.value[0] if node.op == "reduce" else ("max" if node.op == "linf" else "sum")
     assert node.op != "reduce" or dependence(node)[id(node)] == "pair"
 
     def column(j: int) -> Any:
-        a, b = x[:, j, None], z[None, :, j]
+        a, b = (x[:, j], z[:, j]) if matched else (x[:, j, None], z[None, :, j])
         if node.op != "reduce":
             return (a - b).square() if node.op == "sqdist" else (a - b).abs()
         atoms = {n: a if n.value == "x" else b for n in node.args[0].walk() if n.op == "coord"}

@@ -43,8 +43,11 @@ def sparse_gram(kernel: Any, X: Any, Z: Any) -> SparseGram | None:
     distances = [node for node in statistics(formula) if node.op == "sqdist"]
     limit = TOLERANCE["high"] if gram.torch_dtype == torch.float32 else 2e-13
     # No center can be taken off sparse rows: far from zero the product would cancel.
-    fine = all(gram._error(node, gram._x, gram._z, "high") <= limit for node in distances)
-    return gram if fine else None
+    for node in distances:
+        ends = gram._ends(node.value, gram._x, gram._z)
+        if gram._error(node, X.shape[1], ends, "high") > limit:
+            return None
+    return gram
 
 
 def _stay_sparse(formula: Formula, sides: list[Any], device: torch.device) -> bool:
@@ -133,7 +136,7 @@ class SparseGram(CudaGram):
         single = X.dtype == Z.dtype == np.float32 and not needs_double(self.formula)
         self.dtype = np.dtype(np.float32 if single else np.float64)
         self.torch_dtype = torch.float32 if single else torch.float64
-        self.square, self.exact, self.shared = Z is X, {}, {}
+        self.square, self.exact, self.near, self.shared = Z is X, {}, {}, {}
         self.device = torch.device(get_config().device)
         x = SparseRows.of(X.astype(self.dtype), self.device)
         z = x if self.square else SparseRows.of(Z.astype(self.dtype), self.device)

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from mercer.engines.cuda import hopper
+from mercer.engines.cuda import hopper, near_pairs
 from mercer.engines.cuda.operands import (
     extended,
     layouts_of,
@@ -83,7 +83,7 @@ def _written(gram: Any, layouts: dict[int, ProductLayout], kind: str) -> tuple[R
 def _few_columns(gram: Any) -> dict[int, int]:
     """The statistics without a product that have few columns, and how many."""
     sources = enumerate(gram.program.sources)
-    widths = {i: gram._x.matrices[s.rows].shape[1] for i, s in sources if s.kind != "product"}
+    widths = {i: gram._x.matrices[s.rows].shape[1] for i, s in sources if s.kind == "direct"}
     return {i: width for i, width in widths.items() if width <= FEW_COLUMNS}
 
 
@@ -114,13 +114,15 @@ def launch(
     operands = [o for i in range(len(gram.program.sources)) for o in _sides(gram, i, x, z)]
     operands += [extended(x.values[i]) for i in written.row_x]
     operands += [extended(z.values[i]) for i in written.row_z]
-    return _run(kernel, kind, operands, written.numbers, layouts, x.n, z.n, V, diagonal)
+    listed = near_pairs.listed(gram, (x.n, z.n)) if gram.near else None
+    out = _run(kernel, kind, operands, written.numbers, layouts, (x.n, z.n), V, diagonal, listed)
+    return near_pairs.mended(gram, kind, x, z, V, diagonal, out, listed)
 
 
 def _sides(gram: Any, i: int, x: Any, z: Any) -> list[Any]:
     """What a kernel takes of both sides' rows for one statistic."""
     source = gram.program.sources[i]
-    if source.kind != "product":
+    if source.kind == "direct":
         columns = x.matrices[source.rows].shape[1]
         return [transposed(x, source.rows), transposed(z, source.rows), columns]
     layout = layouts_of(gram)[i]
@@ -155,11 +157,12 @@ def _run(
     operands: list[Any],
     numbers: list[float],
     layouts: dict[int, ProductLayout],
-    n: int,
-    m: int,
+    pairs: tuple[int, int],
     V: torch.Tensor | None,
     diagonal: torch.Tensor | None,
+    listed: near_pairs.Listed | None,
 ) -> torch.Tensor:
+    n, m = pairs
     device = next(o.device for o in operands if isinstance(o, torch.Tensor))
     height, width, options = tile_shape(kind, layouts)
     panels = -(-n // height)
@@ -167,13 +170,13 @@ def _run(
     targets: list[Any] = [torch.zeros(1, device=device) if diagonal is None else extended(diagonal)]
     vectors = 1 if V is None else V.shape[1]
     padded = max(16, 1 << (vectors - 1).bit_length())
-    out, filled, length = output_of(kind, (n, m), panels, width, V, padded, device)
+    out, filled, length = output_of(kind, pairs, panels, width, V, padded, device)
     targets += [out] if filled is None else [filled, out]
     grid = (panels, -(-m // length))
     with current(device):
         kernel[grid](
-            *operands, *targets, n, m, whole_tiles(n), whole_tiles(m), length, *numbers,
-            square, padded, height, width, **options,
+            *operands, *targets, n, m, whole_tiles(n), whole_tiles(m), length, *(listed or ()),
+            *numbers, square, padded, height, width, **options,
         )  # fmt: skip
     if kind == "dense":
         return out
@@ -203,6 +206,8 @@ def _case(kind: str, layouts: list[ProductLayout]) -> str:
         return _narrow_case(kind, max(layout.width for layout in layouts))
     if all(layout.kept for layout in layouts) or kind in ("vectors", "dense") or len(layouts) > 1:
         return "other"
+    if layouts[0].norms:
+        return "near pairs"
     if layouts[0].parts == 1:
         return "one part, symmetric" if symmetric else "one part"
     return "short steps" if layouts[0].step == 32 else "long steps"
@@ -227,5 +232,6 @@ _TILES = {
     "long steps": (128, 256, 8, 2),
     "differences": (64, 64, 4, 3),
     "differences, symmetric": (32, 64, 1, 3),
+    "near pairs": (128, 128, 8, 2),
     "other": (128, 64, 4, 3),
 }

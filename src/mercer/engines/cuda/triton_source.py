@@ -9,12 +9,15 @@ that  x·z = h·h' + h·l' + l·h'  keeps 22. Narrow rows hold the three side by
 product does all. With "fast" precision, and for rows that one part holds without loss
 (`half_precision`), there is only h. Where the product's value only ever enters one sum with row
 values, they are columns of the product, too (see `folding`).
+
+Where a squared distance from the product has too few digits for near pairs only, those pairs count
+nothing in the tile and are written to a list: `near_pairs` adds them afterwards.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mercer.engines.cuda import exponential
@@ -38,6 +41,10 @@ class ProductLayout:
     fold: Fold | None = None
     #: Its row values are added to the product, because columns for them would not fit.
     apart: bool = False
+    #: The source is a squared distance: the row values that hold ‖x‖² and ‖z‖², and the distance
+    #: below which pairs are listed.
+    norms: tuple[int, int] | None = None
+    below: float = field(default=0.0, compare=False)
 
     @property
     def kept(self) -> bool:
@@ -72,7 +79,7 @@ def triton_form(op: str) -> Any:
 
 def renderable(program: Program) -> bool:
     """Whether every operation has a Triton form."""
-    known = all(s.kind in ("product", "direct") for s in program.sources)
+    known = all(s.kind in ("product", "repaired", "direct") for s in program.sources)
     sets = [set_size(s.node.value[0]) for s in program.sources if s.node.op == "reduce"]
     return known and max(sets, default=0) <= LARGEST_SET and program.written_in(triton_form)
 
@@ -137,10 +144,13 @@ class Writer:
             assert fold is not None
             named = (("rowx", fold.row_x), ("rowz", fold.row_z))
             leaves |= {(op, i) for op, i in named if i is not None}
+        self.repaired = [i for i, layout in layouts.items() if layout.norms is not None]
+        for i in self.repaired:
+            leaves |= set(zip(("rowx", "rowz"), layouts[i].norms or (), strict=True))
         self.rows = {side: sorted(i for op, i in leaves if op == f"row{side}") for side in "xz"}
         self.numbers: list[float] = []
         self.lines: list[str] = []
-        self.depth = 1
+        self.depth, self.kind = 1, ""
 
     def emit(self, text: str) -> None:
         self.lines.append("    " * self.depth + text)
@@ -152,8 +162,8 @@ class Writer:
 
     def arguments(self, kind: str) -> list[str]:
         names: list[str] = []
-        for i, source in enumerate(self.program.sources):
-            if source.kind == "product":
+        for i in range(len(self.program.sources)):
+            if i in self.layouts:
                 names += [f"xh{i}", f"zh{i}"]
                 if self.layouts[i].parts == 2:
                     names += [f"xl{i}", f"zl{i}"]
@@ -162,7 +172,7 @@ class Writer:
                 names += [f"x{i}", f"z{i}", f"width{i}"]
         names += [f"r{side}{i}" for side in "xz" for i in self.rows[side]]
         names += ["diagonal", *([] if kind == "dense" else ["v"]), "out", "n", "m", "height"]
-        names += ["breadth", "length"]
+        names += ["breadth", "length", *(["pairs", "found", "room"] if self.repaired else [])]
         return names
 
     def module(self, kind: str) -> str:
@@ -179,8 +189,11 @@ class Writer:
         return "\n".join([*head, f"def kernel({arguments}):", *body]) + "\n"
 
     def add_rows(self, i: int, layout: ProductLayout) -> None:
-        """What a fold adds to its product, as far as columns of the product do not."""
+        """What is added to a product: norms, or what columns of a folded product do not add."""
         fold = layout.fold
+        if layout.norms is not None:
+            x, z = layout.norms
+            self.emit(f"t{i} = tl.maximum(vx{x} + vz{z} - 2.0 * t{i}, 0.0)")
         if fold is None:
             return
         if layout.apart:
@@ -192,6 +205,7 @@ class Writer:
             self.emit(f"t{i} = t{i} + {self.number(fold.shift)}")
 
     def _body(self, kind: str) -> list[str]:
+        self.kind = kind
         self.emit("panel = tl.program_id(0)")
         self.emit("first = tl.program_id(1) * length")
         self.emit("last = tl.minimum(first + length, m)")
@@ -263,20 +277,40 @@ class Writer:
         for i in self.rows["z"]:
             self.emit(f"vz{i} = tl.load(rz{i} + q)[None, :]")
         for i, source in enumerate(self.program.sources):
-            if source.kind == "product":
+            if i in self.layouts:
                 self._product(i, self.layouts[i])
             else:
-                self._direct(i)
+                self._direct(i, source.node)
         result = self.expression(self.program.epilogue, {})
         # Adding zeros costs an addition per pair: only where no pair is in it.
         pairs = any(node.op == "tile" for node in self.program.epilogue.walk())
         self.emit(f"k = {result}" + ("" if pairs else " + tl.zeros([BM, BN], tl.float32)"))
+        if self.repaired:
+            self._list_near(diagonal)
         if not diagonal:
             return
         self.emit("if SQUARE:")
         self.emit("    if (j < (panel + 1) * BM) & (j + BN > panel * BM):")
         self.emit("        own_k = tl.load(diagonal + r)[:, None]")
         self.emit("        k = tl.where(r[:, None] == q[None, :], own_k, k)")
+
+    def near(self) -> str:
+        """Whether some distance of a pair is to be computed again."""
+        return " | ".join(f"(t{i} < {self.number(self.layouts[i].below)})" for i in self.repaired)
+
+    def _list_near(self, diagonal: bool) -> None:
+        """Write near pairs to the list, and 0 for them; those of padding, or that count in
+        another tile or by `diagonal`, are left out."""
+        self.emit(f"near = ({self.near()}) & (r[:, None] < n) & (q[None, :] < m)")
+        if diagonal:
+            self.emit("if SQUARE:")
+            sign = ">" if self.kind == "symmetric" else "!="
+            self.emit(f"    near = near & (q[None, :] {sign} r[:, None])")
+        self.emit("if tl.max(near.to(tl.int32)) > 0:")
+        self.emit("    at = tl.atomic_add(found + tl.zeros([BM, BN], tl.int32), 1, mask=near)")
+        self.emit("    pair = r[:, None].to(tl.int64) * m + q[None, :]")
+        self.emit("    tl.store(pairs + at, pair, mask=near & (at < room))")
+        self.emit("    k = tl.where(near, 0.0, k)")
 
     def _product(self, i: int, layout: ProductLayout) -> None:
         self.emit(f"t{i} = tl.zeros([BM, BN], tl.float32)")
@@ -302,8 +336,7 @@ class Writer:
             self.emit(f"t{i} = tl.dot(ah{i}, bl{i}, t{i})")
             self.emit(f"t{i} = tl.dot(al{i}, bh{i}, t{i})")
 
-    def _direct(self, i: int) -> None:
-        node = self.program.sources[i].node
+    def _direct(self, i: int, node: Formula) -> None:
         how = node.value[0] if node.op == "reduce" else ("max" if node.op == "linf" else "sum")
         start = {"prod": "1.0", "max": "float('-inf')"}.get(how, "0.0")
         for name in [f"e{i}_{s + 1}" for s in range(set_size(how))] or [f"t{i}"]:

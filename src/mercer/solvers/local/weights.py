@@ -95,7 +95,7 @@ class Weights:
         if log2 is None:
             return None
         part = self.at(rows)
-        return Relative(log2, widened(host(part.X)), widened(host(part.Z)), part.own)
+        return Relative(log2, widened(part.X), widened(part.Z), part.own)
 
     def product(self, V: np.ndarray) -> np.ndarray:
         """W V, where the data is."""
@@ -157,50 +157,67 @@ class Weights:
 
 
 class Relative(Weights):
-    """2^(log₂ w − the row's largest log₂ w): `formula` is log₂ k. Always on the host."""
+    """2^(log₂ w − the row's largest log₂ w), in double precision: `formula` is log₂ k."""
 
     near = None  # type: ignore[assignment]
+
+    @cached_property
+    def gram(self) -> Gram:
+        """log₂ w on the host."""
+        return HOST.make(self.formula, host(self.X), host(self.Z))
+
+    @cached_property
+    def _there(self) -> Gram:
+        """log₂ w where the data is."""
+        engine = engine_for(self.formula, self.X, self.Z)
+        if engine is HOST:
+            return self.gram
+        return engine.make(self.formula, self.X, self.Z).facing_host()
 
     @cached_property
     def largest(self) -> np.ndarray:
         """The largest log₂ w of each row."""
         largest = np.full(self.shape[0], -np.inf)
 
-        def body(rows: slice, columns: slice, logs: np.ndarray) -> None:
-            np.maximum(largest[rows], logs.max(axis=1), out=largest[rows])
+        def body(rows: slice, columns: slice, logs: Any) -> None:
+            np.maximum(largest[rows], host(self._there.xp.max(logs, axis=1)), out=largest[rows])
 
-        self._sweep_logs(body)
+        self._sweep_logs(self._there, body)
         return largest
 
     def sweep(self, body: Body) -> None:
+        self._sweep_weights(self.gram, body)
+
+    def _sweep_weights(self, gram: Gram, body: Body) -> None:
         # A row without any weight stays at zero: −∞ − 0 = −∞.
-        shift = np.where(np.isfinite(self.largest), self.largest, 0.0)
+        shift = gram.asarray(np.where(np.isfinite(self.largest), self.largest, 0.0))
 
-        def one(rows: slice, columns: slice, logs: np.ndarray) -> None:
+        def one(rows: slice, columns: slice, logs: Any) -> None:
             logs -= shift[rows, None]
-            body(rows, columns, np.exp2(logs, out=logs))
+            body(rows, columns, gram.xp.exp2(logs, out=logs))
 
-        self._sweep_logs(one)
+        self._sweep_logs(gram, one)
 
-    def _sweep_logs(self, body: Body) -> None:
-        def one(rows: slice, columns: slice, logs: np.ndarray, scratch: Scratch) -> None:
+    def _sweep_logs(self, gram: Gram, body: Body) -> None:
+        def one(rows: slice, columns: slice, logs: Any, scratch: Scratch) -> None:
             if self.own is not None:
-                _set(self.gram, logs, self.own[rows] - columns.start, -np.inf)
+                _set(gram, logs, self.own[rows] - columns.start, -np.inf)
             body(rows, columns, logs)
 
         n, m = self.shape
         threads = get_config().n_threads if n * m > LOG_THREAD_PAIRS else 1
         tile = (max(1, min(LOG_TILE[0], n)), max(1, min(LOG_TILE[1], m)))
         with np.errstate(divide="ignore"):
-            self.gram.sweep(one, tiling=Tiling(self.shape, tile, threads), what="weights")
+            gram.sweep(one, tiling=Tiling(self.shape, tile, threads), what="weights")
 
     def product(self, V: np.ndarray) -> np.ndarray:
-        out = np.zeros((self.shape[0], V.shape[1]))
+        out, gram = np.zeros((self.shape[0], V.shape[1])), self._there
+        right = gram.asarray(V.astype(np.float64, copy=False))
 
-        def body(rows: slice, columns: slice, w: np.ndarray) -> None:
-            out[rows] += w @ V[columns]
+        def body(rows: slice, columns: slice, w: Any) -> None:
+            out[rows] += host(w @ right[columns])
 
-        self.sweep(body)
+        self._sweep_weights(gram, body)
         return out
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from mercer._notices import MachineWarning, warn
+from mercer.engines.cuda import near_pairs
 from mercer.engines.cuda.hopper.values import render_values
 from mercer.engines.cuda.operands import (
     extended,
@@ -41,18 +42,17 @@ _TILES = {
 #: Parts times columns below which nothing is gained: the exponentials, or the sums over both rows
 #: and columns, take longer than the products.
 _NARROWEST = {"vector": 64, "symmetric": 128, "dense": 64}
-#: Whether a kernel could not be compiled: then no other one is tried.
-_failed = False
-#: Uses whose kernel has run: what goes wrong with them later is not the compiler's fault.
-_ran: set[tuple[str, ProductLayout]] = set()
+#: Uses whose kernel has run, where what goes wrong later is not the compiler's fault, and those
+#: whose kernel this Triton cannot compile: it could not at any other time either.
+_runs: dict[tuple[str, ProductLayout], bool] = {}
 
 
 def serves(gram: Any, kind: str, layouts: dict[int, ProductLayout], diagonal: Any) -> bool:
     """Whether the loop computes this kind of product: one wide product, on Hopper."""
-    if _failed or gram.device.type != "cuda" or len(gram.program.sources) != 1 or not layouts:
+    if gram.device.type != "cuda" or len(gram.program.sources) != 1 or not layouts:
         return False
     layout = layouts[0]
-    known = (kind, layout.kept, layout.parts) in _TILES
+    known = (kind, layout.kept, layout.parts) in _TILES and _runs.get((kind, layout), True)
     if not known or (kind == "vector" and diagonal is not None):
         return False
     if layout.width * layout.parts < _NARROWEST[kind]:
@@ -74,20 +74,19 @@ def launch(
     layout: ProductLayout,
 ) -> torch.Tensor | None:  # fmt: skip
     """K, or its product with one vector; None where this Triton cannot compile the loop."""
-    global _failed
     try:
         result = _launch(gram, kind, x, z, V, diagonal, layout)
-        _ran.add((kind, layout))
+        _runs[kind, layout] = True
         return result
     except torch.OutOfMemoryError:
         raise
     except Exception as error:
-        if (kind, layout) in _ran:
+        if (kind, layout) in _runs:
             raise
-        _failed = True
+        _runs[kind, layout] = False
         warn(
-            f"this Triton cannot compile the kernels for Hopper ({type(error).__name__}: "
-            f"{str(error)[:200]}): slower ones are used",
+            f"this Triton cannot compile a kernel for Hopper ({type(error).__name__}: "
+            f"{str(error)[-200:]}): a slower one is used",
             MachineWarning,
         )
         return None
@@ -111,16 +110,18 @@ def _launch(
     weights = numbers if weights is None else weights
     grid = (panels, -(-z.n // length))
     own = numbers if diagonal is None else extended(diagonal)
+    listed = near_pairs.listed(gram, (x.n, z.n)) if gram.near else None
     with torch.cuda.device(gram.device):
         kernel[grid](
             *sides, _values(x, written.row_x, numbers), _values(z, written.row_z, numbers),
             numbers, own, weights, out, x.n, z.n, whole_tiles(x.n), whole_tiles(z.n), length,
-            *functions, kind, diagonal is not None, layout.kept, layout.parts,
-            layout.width // step, stages, num_warps=warps,
+            *(listed or (numbers, numbers, 0)), *functions, kind, diagonal is not None,
+            layout.kept, layout.parts, layout.width // step, stages, listed is not None,
+            num_warps=warps,
         )  # fmt: skip
-    if kind == "dense":
-        return out
-    return (out if kind == "symmetric" else out.sum(0))[:, None]
+    if kind != "dense":
+        out = (out if kind == "symmetric" else out.sum(0))[:, None]
+    return near_pairs.mended(gram, kind, x, z, V, diagonal, out, listed)
 
 
 def _written(gram: Any, layout: ProductLayout) -> tuple[Rendered, torch.Tensor, Any]:
@@ -132,7 +133,7 @@ def _written(gram: Any, layout: ProductLayout) -> tuple[Rendered, torch.Tensor, 
         written = render_values(gram.program, layout, scale)
         numbers = torch.tensor([*written.numbers, 0.0], dtype=torch.float32, device=gram.device)
         module = load_generated(written.text)
-        functions = module.of_rows, module.of_columns, module.values
+        functions = module.of_rows, module.of_columns, module.values, module.is_near
         gram.shared[key] = written, numbers, functions
     return gram.shared[key]  # type: ignore[no-any-return]
 

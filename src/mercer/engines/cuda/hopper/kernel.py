@@ -136,11 +136,14 @@ def _keep_panel(x, ring, panel, PARTS: gl.constexpr, STEPS: gl.constexpr):  # ty
 @gluon.jit(do_not_specialize=["n"])  # or each kind of number would be compiled anew
 def kernel(  # type: ignore[no-untyped-def]
     xh, xl, zh, zl, rx, rz, numbers, diagonal, v, out, n, m, height, breadth, length,
-    of_rows: gl.constexpr, of_columns: gl.constexpr, values: gl.constexpr,
+    pairs, found, room,
+    of_rows: gl.constexpr, of_columns: gl.constexpr, values: gl.constexpr, is_near: gl.constexpr,
     KIND: gl.constexpr, SQUARE: gl.constexpr, KEPT: gl.constexpr,
-    PARTS: gl.constexpr, STEPS: gl.constexpr, STAGES: gl.constexpr, num_warps: gl.constexpr,
+    PARTS: gl.constexpr, STEPS: gl.constexpr, STAGES: gl.constexpr, REPAIRED: gl.constexpr,
+    num_warps: gl.constexpr,
 ):  # fmt: skip
-    """`KIND`: "vector" for K v, "symmetric" for K v by one triangle, "dense" for K itself."""
+    """`KIND`: "vector" for K v, "symmetric" for K v by one triangle, "dense" for K itself.
+    `REPAIRED`: near pairs count 0 and are written to the list `pairs`, which has `room`."""
     BM: gl.constexpr = xh.block_type.shape[0]
     BN: gl.constexpr = zh.block_type.shape[0]
     x, z = (xh, xl), (zh, zl)
@@ -171,6 +174,16 @@ def kernel(  # type: ignore[no-untyped-def]
             weights = gl.load(v + q)[None, :]
         t = _tile(x, z, ring, panel, first, tiles * STEPS, tile * STEPS, layout, KEPT, PARTS, STEPS)
         k = values(t, rows, columns)
+        if REPAIRED:
+            near = is_near(t, rows, columns) & (r[:, None] < n) & (q[None, :] < m)
+            if SQUARE:
+                near = near & (q[None, :] > r[:, None])
+            if gl.max(gl.max(near.to(gl.int32), 1), 0) > 0:
+                one = gl.full([BM, BN], 1, gl.int64, layout)
+                at = gl.atomic_add(found + (one - 1), one, mask=near, sem="relaxed")
+                pair = r[:, None].to(gl.int64) * m + q[None, :]
+                gl.store(pairs + at, pair, mask=near & (at < room))
+            k = gl.where(near, 0.0, k)
         crossing = (first + tile * BN < (panel + 1) * BM) & (first + (tile + 1) * BN > panel * BM)
         if SQUARE:  # noqa: SIM102 - what is known when it is compiled, and what is not
             if crossing:

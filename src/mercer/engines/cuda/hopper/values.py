@@ -27,6 +27,8 @@ class _ValuesWriter(Writer):
         if scale != 1.0:
             self.emit(f"t0 = t0 * {self.number(scale)}")
         self.add_rows(0, self.layouts[0])
+        product = list(self.lines)
+        near = self.near() if self.repaired else "t0 < 0.0"
         self.emit(f"return {self.expression(self.program.epilogue, {})}")
         numbers = [f"c{i}" for i in range(len(self.numbers))]
         own, others = ([f"v{side}{i}" for i in self.rows[side]] for side in "xz")
@@ -48,5 +50,13 @@ class _ValuesWriter(Writer):
             functions += [f"        {reads[w]}," for w in wanted] + ["    )", "", ""]
         unpacked = [f"    {name} = rows[{i + 1}]" for i, name in enumerate([*numbers, *own])]
         unpacked += [f"    {name} = columns[{i + 1}]" for i, name in enumerate(others)]
-        body = ["@gluon.jit", "def values(t0, rows, columns):", *unpacked, *self.lines]
-        return "\n".join([*head, *functions, *body]) + "\n"
+        for name, lines in (("values", self.lines), ("is_near", [*product, f"    return {near}"])):
+            functions += [
+                "@gluon.jit",
+                f"def {name}(t0, rows, columns):",
+                *unpacked,
+                *lines,
+                "",
+                "",
+            ]
+        return "\n".join([*head, *functions]).rstrip() + "\n"

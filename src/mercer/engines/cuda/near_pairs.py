@@ -1,0 +1,81 @@
+"""Pairs so near each other that their distance from a product has too few digits.
+
+‖x‖² + ‖z‖² − 2x·z is off by a few rounding units of ‖x‖². A kernel with a kink at 0, such as
+exp(−‖x − z‖), changes with the root of that where x is close to z, and only there. So a generated
+kernel takes all distances from the product, counts 0 for the pairs below a distance, and lists
+them; here their k is computed from x − z and added. The distance is that from which on the error of
+the product changes k by less than what is promised (`mercer.gram.accuracy.steady_from`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+
+from mercer._tiles import cut
+from mercer.engines.cuda.ops import CHUNK
+
+#: Pairs that are listed at most: a share of all, and a number. Where there are more, all distances
+#: are computed from differences. A listed pair costs as much as a few hundred others.
+SHARE, FEWEST, MOST = 1 / 256, 1 << 16, 1 << 24
+
+
+class Near(NamedTuple):
+    """Where ‖x‖² and ‖z‖² are among the row values, and the distance below which pairs are near."""
+
+    norms: tuple[int, int]
+    below: float
+
+
+class Listed(NamedTuple):
+    """Pairs (i, j) as i·m + j, how many were found, and how many the list holds."""
+
+    pairs: torch.Tensor
+    found: torch.Tensor
+    room: int
+
+
+def listed(gram: Any, shape: tuple[int, int]) -> Listed:
+    """An empty list for pairs of so many rows."""
+    size = shape[0] * shape[1]
+    room = min(size, MOST, max(FEWEST, int(SHARE * size)))
+    make = {"dtype": torch.int64, "device": gram.device}
+    return Listed(torch.empty(room, **make), torch.zeros(1, **make), room)
+
+
+def at_a_time(side: Any) -> int:
+    """Pairs whose rows are gathered at a time."""
+    return max(1, CHUNK // max(m.shape[1] for m in side.matrices.values()))
+
+
+def mended(
+    gram: Any, kind: str, x: Any, z: Any, V: torch.Tensor | None, diagonal: torch.Tensor | None,
+    out: torch.Tensor, near: Listed | None,
+) -> torch.Tensor:  # fmt: skip
+    """K, or its product with V, with the listed pairs in it."""
+    found = 0 if near is None else int(near.found)
+    if near is None or not found:
+        return out
+    if found > near.room:
+        return _by_differences(gram, kind, x, z, V, diagonal)
+    pairs = near.pairs[:found].sort().values  # the same order on every run
+    for part in cut(0, found, at_a_time(x)):
+        i, j = pairs[part] // z.n, pairs[part] % z.n
+        k = gram.values_of_pairs(x, z, i, j)
+        if V is None:
+            out[i, j] = k
+            continue
+        out.index_add_(0, i, k[:, None] * V[j])
+        if kind == "symmetric":
+            out.index_add_(0, j, k[:, None] * V[i])
+    return out
+
+
+def _by_differences(
+    gram: Any, kind: str, x: Any, z: Any, V: torch.Tensor | None, diagonal: torch.Tensor | None
+) -> torch.Tensor:
+    from mercer.engines.cuda.triton_launch import launch
+
+    other = gram.by_differences(x, z)
+    return launch(other, kind, other._x, other._z, V, diagonal)
