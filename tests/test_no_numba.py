@@ -73,6 +73,22 @@ def test_every_learner_works_and_answers_alike() -> None:
         np.testing.assert_allclose(found[name], answers, rtol=1e-2, atol=1e-2, err_msg=name)
 
 
+def test_small_problems_do_not_import_numba() -> None:
+    program = """
+import sys
+import numpy as np
+import mercer
+
+X = np.random.default_rng(0).normal(size=(150, 4))
+for name in sys.argv[1:]:
+    y = X[:, 0] if name.endswith("Regressor") or name == "KernelRidge" else X[:, 0] > X[:, 1] ** 2
+    getattr(mercer, name)().fit(X, y).predict(X)
+    assert "numba" not in sys.modules, name
+"""
+    names = ["KernelSVC", "KernelRidge", "KernelPerceptron", "Perceptron", "LocalLinearRegressor"]
+    subprocess.run([sys.executable, "-c", program, *names], check=True)
+
+
 def test_a_variable_turns_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
     for question in (jit.compiles, jit.may_compile):
         monkeypatch.setattr(jit, question.__name__, question.__wrapped__)

@@ -297,7 +297,8 @@ WARP_IMAGES, WARP_GAIN = 256, 1e-3
 # --- neighbors: bench/shapes.py, bench/neighbors_mnist.py --------------------------------------
 
 #: Pairs of query and example up to which NumPy sorts, and numbers of listed examples up to which it
-#: subtracts them: below, compiled loops gain nothing, and the import of Numba takes half a second.
+#: subtracts them or adds their moments: below, compiled loops gain nothing, and the import of Numba
+#: takes half a second.
 NUMPY_PAIRS = 1 << 15
 #: Neighbors from which on tiles are sorted and not inserted entry by entry, which takes k² steps:
 #: 3000 × 20 numbers with 300 neighbors take 220 ms by insertion, with 1000 neighbors 1400 ms.

@@ -91,10 +91,12 @@ def inner(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 
 @lru_cache(maxsize=64)
-def with_callees(body: Callable[..., Any], callees: tuple[Callable[..., Any], ...]) -> Any:
+def with_callees(body: Callable[..., Any], callees: tuple[Any, ...]) -> Any:
     """Machine code of `body`, with its calls of the Python functions `callees` compiled into it.
 
     All of them stay Python functions for other callers, so that little work does not import Numba.
+    Of a pair (function, choose) what `choose` returns is compiled, as `chosen_by_types` has it;
+    sums in it may be reordered.
 
     >>> def double(x):
     ...     return 2 * x
@@ -103,10 +105,13 @@ def with_callees(body: Callable[..., Any], callees: tuple[Callable[..., Any], ..
     """
     if not compiles():
         return body
-    from numba.extending import register_jitable
+    from numba.extending import overload, register_jitable
 
     for callee in callees:
-        register_jitable(callee)
+        if isinstance(callee, tuple):
+            overload(callee[0], jit_options={"fastmath": {"reassoc", "contract"}})(callee[1])
+        else:
+            register_jitable(callee)
     return njit(nogil=True)(body)
 
 

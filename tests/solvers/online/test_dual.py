@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -185,8 +186,10 @@ def test_the_same_updates_as_the_textbook(
 
 
 @FEW
-@given(problems(), passes, limits, st.integers(1, 20), st.booleans(), st.booleans())
-def test_the_primal_loop_makes_the_same_updates(problem, epochs, limit, block, shuffle, sparse):
+@given(problems(), passes, limits, st.integers(1, 20), st.booleans(), st.booleans(), st.booleans())
+def test_the_primal_loop_makes_the_same_updates(
+    problem, epochs, limit, block, shuffle, sparse, compiled
+):
     import scipy.sparse as sp
 
     X, labels, rule, seed = problem
@@ -194,7 +197,8 @@ def test_the_primal_loop_makes_the_same_updates(problem, epochs, limit, block, s
     book.run(epochs, np.random.RandomState(seed) if shuffle else None)
     rows = sp.csr_array(X) if sparse else X
     coef = np.zeros((rule.outputs, X.shape[1]))
-    walker = PrimalPerceptron(lambda index: rows[index], labels, rule, coef, block=block)
+    with mock.patch.object(tuning, "COMPILED_SCORES", 0 if compiled else 10**9):
+        walker = PrimalPerceptron(lambda index: rows[index], labels, rule, coef, block=block)
     run(walker, Schedule(len(X), epochs, np.random.RandomState(seed) if shuffle else None, limit))
     made = list(zip(walker.journal.positions, walker.journal.times, strict=True))
     assert made == book.mistakes

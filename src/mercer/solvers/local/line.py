@@ -15,6 +15,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebpts1, chebvander
 
 from mercer._lazy import record
 from mercer.formula import Formula, simplify
@@ -75,7 +76,7 @@ class Stretches:
         if len(x) < QUERIES_PER_POINT * CHEBYSHEV_POINTS * len(used):
             return None
         center = start + (used + 0.5) * length
-        nodes = center[:, None] + 0.5 * length * _chebyshev()[None, :]
+        nodes = center[:, None] + 0.5 * length * chebpts1(CHEBYSHEV_POINTS)[None, :]
         return cls(nodes.ravel(), stretch, (x - center[stretch]) / (0.5 * length))
 
     def interpolate(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -83,12 +84,14 @@ class Stretches:
 
         The first of the sums is a sum of weights; it decides what is doubtful.
         """
-        from mercer.solvers.local.loops import clenshaw
-
         at = values.reshape(-1, CHEBYSHEV_POINTS, values.shape[1])
         series = np.einsum("kp,spv->svk", _coefficients(), at)
+        terms = chebvander(self.position, CHEBYSHEV_POINTS - 1)
         result = np.empty((len(self.position), values.shape[1]))
-        clenshaw(np.ascontiguousarray(series), self.stretch, self.position, result)
+        order = np.argsort(self.stretch, kind="stable")
+        ends = np.cumsum(np.bincount(self.stretch))[:-1]
+        for own, rows in zip(series, np.split(order, ends), strict=True):
+            result[rows] = terms[rows] @ own.T
         # Rounding is relative to the largest value, truncation of the order of the last terms.
         error = np.maximum(
             DOUBTFUL * at[:, :, 0].max(axis=1), np.abs(series[:, 0, -3:]).max(axis=1) / TRUNCATION
@@ -96,14 +99,8 @@ class Stretches:
         return result, ~(result[:, 0] > error[self.stretch])
 
 
-def _chebyshev() -> np.ndarray:
-    return np.cos((np.arange(CHEBYSHEV_POINTS) + 0.5) * np.pi / CHEBYSHEV_POINTS)
-
-
 def _coefficients() -> np.ndarray:
     """From values at the Chebyshev points to coefficients: a discrete cosine transform."""
-    k = np.arange(CHEBYSHEV_POINTS)[:, None]
-    transform = np.cos(k * (np.arange(CHEBYSHEV_POINTS)[None, :] + 0.5) * np.pi / CHEBYSHEV_POINTS)
-    transform *= 2.0 / CHEBYSHEV_POINTS
-    transform[0] *= 0.5
-    return transform
+    transform = chebvander(chebpts1(CHEBYSHEV_POINTS), CHEBYSHEV_POINTS - 1).T
+    transform[1:] *= 2.0
+    return np.asarray(transform / CHEBYSHEV_POINTS)

@@ -58,17 +58,3 @@ def add_moments(
                     for j in range(n):
                         part += this[j] * target[j]
                     out[i, total + o * size + a] += part
-
-
-@njit(nogil=True)
-def clenshaw(series: Any, stretch: Any, position: Any, out: Any) -> None:
-    """Σₖ series[stretch, v, k] Tₖ(position) for every query and v, by Clenshaw's recurrence."""
-    last = series.shape[2] - 1
-    for i in range(position.shape[0]):
-        twice = 2.0 * position[i]
-        for v in range(series.shape[1]):
-            row = series[stretch[i], v]
-            first = second = 0.0
-            for k in range(last, 0, -1):
-                first, second = row[k] + twice * first - second, first
-            out[i, v] = row[0] + 0.5 * twice * first - second

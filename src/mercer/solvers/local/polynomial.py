@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
+import mercer.tuning as tuning
 from mercer._arrays import is_sparse
 from mercer._config import check_memory, get_config
 from mercer._lazy import record
+from mercer._machine.jit import may_compile
 from mercer.formula.inputs import numeric
 from mercer.solvers.local.weights import Weights
 
@@ -115,8 +117,9 @@ class Polynomial(Basis):
         return self
 
     def sums(self, weights: Weights, t: np.ndarray, v: np.ndarray, squares: bool) -> np.ndarray:
-        from mercer.solvers.local.loops import add_moments
-
+        add: Any = add_moments
+        if may_compile() and weights.shape[0] * weights.shape[1] > tuning.NUMPY_PAIRS:
+            from mercer.solvers.local.loops import add_moments as add
         table, x, z = self.table, np.ascontiguousarray(self.queries(weights.X)), self.z
         if weights.near is not None:
             order = weights.near.columns
@@ -130,7 +133,7 @@ class Polynomial(Basis):
             if weighted:
                 w *= v[columns].astype(w.dtype)
             here, targets, part = z[:, columns], values[:, columns], out[rows]
-            add_moments(w, x[rows], here, targets, table.parent, table.column, self.size, part)
+            add(w, x[rows], here, targets, table.parent, table.column, self.size, part)
             if squares:
                 part[:, width:] += w @ (t[columns] ** 2)
 
@@ -153,6 +156,20 @@ class Polynomial(Basis):
 
     def value(self, coefficients: np.ndarray) -> np.ndarray:
         return coefficients[:, 0].copy()
+
+
+def add_moments(
+    w: Any, x: Any, z: Any, t: Any, parent: Any, column: Any, size: int, out: Any
+) -> None:
+    """Do what `mercer.solvers.local.loops.add_moments` does, in NumPy: for few pairs."""
+    total = len(parent)
+    for weight, here, sums in zip(w, x, out, strict=True):
+        gaps, chain = z - here[:, None], np.empty((total, len(weight)))
+        chain[0] = weight
+        for a in range(1, total):
+            np.multiply(chain[parent[a]], gaps[column[a]], out=chain[a])
+        sums[:total] += chain.sum(axis=1)
+        sums[total : total + size * len(t)] += (t @ chain[:size].T).ravel()
 
 
 class Features(Basis):

@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
+import mercer.tuning as tuning
 from mercer._arrays import is_sparse
-from mercer._machine.jit import chosen_by_types, inner, njit, with_callees
+from mercer._machine.jit import with_callees
 from mercer._steps import listener
+from mercer.gram.operand import squared_norms
 from mercer.solvers.online.rounding_bounds import norms
-from mercer.solvers.online.rule import RULE, Rule
-from mercer.solvers.online.rule import next_update as _next_update
+from mercer.solvers.online.rule import RULE, Rule, next_update
 from mercer.solvers.online.run import Journal, Tally, Visits
-
-next_update = with_callees(_next_update, RULE[:-1])
 
 
 class PrimalPerceptron:
@@ -52,6 +51,8 @@ class PrimalPerceptron:
         self.tally = Tally() if tally is None else tally
         self.journal = Journal(rule.outputs)
         self._block = block
+        large = len(self.labels) * rule.outputs >= tuning.COMPILED_SCORES
+        self._walk: Any = with_callees(_walk, (*RULE, *LOOPS)) if large else _walk
 
     def walk(self, order: np.ndarray | slice, allowed: float = np.inf) -> None:
         """Visit these examples in this order, and update on mistakes."""
@@ -71,13 +72,14 @@ class PrimalPerceptron:
         loss = np.zeros(1)
         values = (phi.indptr, phi.indices, phi.data) if is_sparse(phi) else (phi,)
         lengths, tell = self._norms[rows], listener()
+        if np.isnan(lengths).any():
+            lengths = self._norms[rows] = norms(squared_norms(phi))
         seen = np.empty((n if tell is not None else 0, rule.outputs))
-        made, visited = _walk(
+        made, visited = self._walk(
             values, self.labels[rows], self.weights[rows], lengths, self.coef, self.late,
             self.reach, self.bias, self._bias_reach, rule.numbers, rule.rate, rule.bias, allowed,
             self.tally.visits, found, units, loss, seen,
         )  # fmt: skip
-        self._norms[rows] = lengths
         positions = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
         if tell is not None:
             added = np.zeros((n, rule.outputs))
@@ -92,18 +94,62 @@ class PrimalPerceptron:
             raise ValueError("the weights overflow: scale the data")
 
 
-# Sums may be reordered: each is a dot product, whose terms have no order of their own.
-@inner(fastmath={"reassoc", "contract"})
-def _dots(coef: Any, x: Any, out: Any) -> None:
-    for c in range(coef.shape[0]):
-        row = coef[c]
-        total = 0.0
+# What follows is done by NumPy for few scores, and by the compiled loops of `LOOPS` for many.
+# `rows` is (φ,), or (indptr, indices, data) of a CSR matrix; the compiler chooses by its length.
+
+
+def _score(rows: Any, i: Any, coef: Any, out: Any) -> None:
+    """out ← ⟨w, φ(xᵢ)⟩ for every output."""
+    if len(rows) == 1:
+        out[:] = coef @ rows[0][i]
+    else:
+        some = slice(rows[0][i], rows[0][i + 1])
+        out[:] = coef[:, rows[1][some]] @ rows[2][some]
+
+
+def _score_loop(rows: Any, i: Any, coef: Any, out: Any) -> Any:
+    def dense(rows: Any, i: Any, coef: Any, out: Any) -> None:
+        x = rows[0][i]
+        for c in range(coef.shape[0]):
+            total = 0.0
+            for j in range(len(x)):
+                total += coef[c, j] * x[j]
+            out[c] = total
+
+    def sparse(rows: Any, i: Any, coef: Any, out: Any) -> None:
+        indptr, indices, data = rows
+        for c in range(coef.shape[0]):
+            total = 0.0
+            for at in range(indptr[i], indptr[i + 1]):
+                total += coef[c, indices[at]] * data[at]
+            out[c] = total
+
+    return dense if len(rows) == 1 else sparse
+
+
+def _add(rows: Any, i: Any, step: Any, coef: Any) -> None:
+    """w ← w + step φ(xᵢ)."""
+    if len(rows) == 1:
+        coef += step * rows[0][i]
+    else:
+        some = slice(rows[0][i], rows[0][i + 1])
+        np.add.at(coef, rows[1][some], step * rows[2][some])
+
+
+def _add_loop(rows: Any, i: Any, step: Any, coef: Any) -> Any:
+    def dense(rows: Any, i: Any, step: Any, coef: Any) -> None:
+        x = rows[0][i]
         for j in range(len(x)):
-            total += row[j] * x[j]
-        out[c] = total
+            coef[j] += step * x[j]
+
+    def sparse(rows: Any, i: Any, step: Any, coef: Any) -> None:
+        indptr, indices, data = rows
+        for at in range(indptr[i], indptr[i + 1]):
+            coef[indices[at]] += step * data[at]
+
+    return dense if len(rows) == 1 else sparse
 
 
-@inner
 def _cut(units: Any, ranked: bool, allowed: int) -> int:
     """How many updates a visit makes, at most `allowed`: the others are taken back."""
     if ranked:
@@ -118,67 +164,10 @@ def _cut(units: Any, ranked: bool, allowed: int) -> int:
     return made
 
 
-# One loop for dense and sparse features: `rows` is (φ,), or (indptr, indices, data) of a CSR
-# matrix, and the compiler chooses by its length.
+#: Functions that the compiled walk calls, those of NumPy with the loops that stand for them.
+LOOPS = ((_score, _score_loop), (_add, _add_loop), _cut)
 
 
-@chosen_by_types
-def _score(rows: Any, i: Any, coef: Any, out: Any) -> Any:
-    """out ← ⟨w, φ(xᵢ)⟩ for every output."""
-
-    def dense(rows: Any, i: Any, coef: Any, out: Any) -> None:
-        _dots(coef, rows[0][i], out)
-
-    def sparse(rows: Any, i: Any, coef: Any, out: Any) -> None:
-        indptr, indices, data = rows
-        for c in range(coef.shape[0]):
-            total = 0.0
-            for at in range(indptr[i], indptr[i + 1]):
-                total += coef[c, indices[at]] * data[at]
-            out[c] = total
-
-    return dense if len(rows) == 1 else sparse
-
-
-@chosen_by_types
-def _values(rows: Any, i: Any) -> Any:
-    """The entries of φ(xᵢ) that are stored."""
-
-    def dense(rows: Any, i: Any) -> Any:
-        return rows[0][i]
-
-    def sparse(rows: Any, i: Any) -> Any:
-        return rows[2][rows[0][i] : rows[0][i + 1]]
-
-    return dense if len(rows) == 1 else sparse
-
-
-@chosen_by_types
-def _add(rows: Any, i: Any, step: Any, coef: Any) -> Any:
-    """w ← w + step φ(xᵢ)."""
-
-    def dense(rows: Any, i: Any, step: Any, coef: Any) -> None:
-        x = rows[0][i]
-        for j in range(len(x)):
-            coef[j] += step * x[j]
-
-    def sparse(rows: Any, i: Any, step: Any, coef: Any) -> None:
-        indptr, indices, data = rows
-        for at in range(indptr[i], indptr[i + 1]):
-            coef[indices[at]] += step * data[at]
-
-    return dense if len(rows) == 1 else sparse
-
-
-@inner(fastmath={"reassoc", "contract"})
-def _norm(x: Any) -> float:
-    total = 0.0
-    for j in range(len(x)):
-        total += x[j] * x[j]
-    return 1.001 * np.sqrt(total)  # rounded up
-
-
-@njit(nogil=True)
 def _walk(
     rows: Any, labels: Any, weights: Any, norms: Any, coef: Any, late: Any, reach: Any, bias: Any,
     bias_reach: Any, numbers: Any, rate: float, learns: bool, allowed: int, before: int, found: Any,
@@ -193,8 +182,6 @@ def _walk(
     made = 0
     for i in range(len(labels)):
         _score(rows, i, coef, scores[0])
-        if np.isnan(norms[i]):
-            norms[i] = _norm(_values(rows, i))
         for c in range(coef.shape[0]):
             sizes[0, c] = norms[i] * reach[c] + bias_reach[c]
         for c in range(coef.shape[0] if len(seen) else 0):
