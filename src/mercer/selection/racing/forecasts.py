@@ -141,7 +141,8 @@ class Forecasts:
         if self.clock.budget is None:
             return 0.0
         # What a stage says of all rows is a guess; it must not keep others from running.
-        most, known = MOST_RESERVE * self.clock.budget, [e for e in (entry, *self.best()[:1])]
+        most = MOST_RESERVE * self.clock.budget
         return max(
-            min(self.last_fit_seconds(e), most) if e.outcomes else self.overhead for e in known
+            min(self.last_fit_seconds(e), most) if e.outcomes else self.overhead
+            for e in (entry, *self.best()[:1])
         )
