@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+import mercer.tuning as tuning
 from mercer._arrays import host, is_sparse
 from mercer._config import get_config
 from mercer._examples import count, take
@@ -44,13 +45,6 @@ from mercer.gram.rows import as_rows, matrix
 from mercer.kernels.catalog import FUNCTIONS
 from mercer.kernels.core import Kernel
 
-#: The share of the memory limit for operands and results at a time; the rows of a tile that is
-#: multiplied column by column, the arrays of its size that this takes per column, and the threads
-#: that room is left for.
-SHARE, HEIGHT, PER_COLUMN, SHARED = 0.125, 64, 4, 8
-#: Arrays of the slopes' size that one gradient takes.
-COPIES = 4
-
 
 def weighted_gradient(kernel: Kernel, X: Any, Z: Any, coef: np.ndarray) -> np.ndarray:
     """∇ₓ Σⱼ αⱼₜ k(x, zⱼ) at every row x of X: an array (rows, outputs, columns of X).
@@ -71,7 +65,7 @@ def weighted_gradient(kernel: Kernel, X: Any, Z: Any, coef: np.ndarray) -> np.nd
             continue
         part = _of_statistic(node, slope, X, Z, coef)
         if part is not None:
-            gradient += _pulled_back(rows_of(node), X, part)
+            gradient += pulled_back(rows_of(node), X, part)
     return gradient
 
 
@@ -89,7 +83,11 @@ def outer_product(
     """
     n, width, total = count(X), _columns_of(X), 0.0
     w = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
-    step = max(1, int(SHARE * get_config().memory_bytes) // (8 * COPIES * coef.shape[1] * width))
+    step = max(
+        1,
+        int(tuning.GRADIENT_SHARE * get_config().memory_bytes)
+        // (8 * tuning.SLOPE_ARRAYS * coef.shape[1] * width),
+    )
     for start in range(0, n, step):
         some = np.arange(start, min(start + step, n))
         slopes = weighted_gradient(kernel, take(X, some), Z, coef)
@@ -132,7 +130,7 @@ def _by_product(
         center = V.mean(axis=0)
         U, V = U - center, V - center
     out = np.empty((n, coef.shape[1], d))
-    step = int(max(1, SHARE * get_config().memory_bytes // (8 * (n + m) * (d + 1))))
+    step = int(max(1, tuning.GRADIENT_SHARE * get_config().memory_bytes // (8 * (n + m) * (d + 1))))
     for start in range(0, coef.shape[1], step):
         some = coef[:, start : start + step].astype(np.float64)
         t = some.shape[1]
@@ -158,7 +156,6 @@ def _by_columns(
     n, d = U.shape
     out, alpha = np.zeros((n, coef.shape[1], d)), np.ascontiguousarray(coef, dtype=np.float64)
     gram = make_gram(slope, X, Z).facing_host()
-    slopes = _SLOPES[node.op if node.op != "reduce" else ""]
 
     def body(rows: slice, columns: slice, tile: Any, scratch: Scratch) -> None:
         weights = np.ascontiguousarray(host(tile), dtype=np.float64)
@@ -166,15 +163,26 @@ def _by_columns(
         if node.op == "l1":
             add_signs(weights, u, v, a, out[rows])
             return
-        for j, part in enumerate(slopes(node, u, v)):
+        for j, part in enumerate(slopes_by_column(node, u, v)):
             if part is not None:
                 out[rows, :, j] += (weights * part) @ a
 
     # Tiles of one width, however many threads there are: sums then round alike.
-    room = SHARE * get_config().memory_bytes / (8 * PER_COLUMN * d * HEIGHT * SHARED)
-    tiling = Tiling(gram.shape, (HEIGHT, int(np.clip(room, 16, 2048))), get_config().n_threads)
+    room = (
+        tuning.GRADIENT_SHARE
+        * get_config().memory_bytes
+        / (8 * tuning.COLUMN_ARRAYS * d * tuning.GRADIENT_ROWS * tuning.GRADIENT_THREADS)
+    )
+    tiling = Tiling(
+        gram.shape, (tuning.GRADIENT_ROWS, int(np.clip(room, 16, 2048))), get_config().n_threads
+    )
     gram.sweep(body, tiling=tiling, what="gradients")
     return out
+
+
+def slopes_by_column(node: Formula, u: np.ndarray, v: np.ndarray) -> list[Any]:
+    """∂s(uᵢ, vⱼ)/∂uᵢ as one matrix per column; None where it is 0."""
+    return _SLOPES[node.op if node.op != "reduce" else ""](node, u, v)
 
 
 @njit(nogil=True, fastmath={"contract"})
@@ -229,7 +237,7 @@ def _sets(values: list[np.ndarray], size: int) -> Any:
 
 
 _SLOPES: dict[str, Callable[..., list[Any]]] = {
-    "l1": lambda node, u, v: [],
+    "l1": lambda node, u, v: [np.sign(u[:, j, None] - v[:, j]) for j in range(u.shape[1])],
     "linf": _farthest,
     "": _of_reduction,
 }
@@ -238,7 +246,7 @@ _SLOPES: dict[str, Callable[..., list[Any]]] = {
 # --- input maps, backwards ----------------------------------------------------------------------
 
 
-def _pulled_back(rows: Input, X: Any, slopes: np.ndarray) -> np.ndarray:
+def pulled_back(rows: Input, X: Any, slopes: np.ndarray) -> np.ndarray:
     """∇ₓ from the slopes in u = what the steps make of x."""
     before = [X]
     for step in rows.steps[:-1]:

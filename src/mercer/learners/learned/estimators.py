@@ -26,7 +26,6 @@ from mercer.gram.gradients import outer_product
 from mercer.learners._base import check_fitted, refuse_text, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin
 from mercer.learners._options import labeled, weights_or_none
-from mercer.learners._saving import Savable
 from mercer.learners.learned.heads import (
     calibrated,
     chosen_share,
@@ -35,6 +34,7 @@ from mercer.learners.learned.heads import (
     logits_of,
 )
 from mercer.learners.ridges.estimators import KernelRidge
+from mercer.learners.saving import Savable
 from mercer.maps.learned.choice import METRICS, Recipe, Search, family
 from mercer.maps.learned.inputs import INPUTS, merged
 from mercer.maps.learned.metric import metric_for, sample, squared, standardized
@@ -216,7 +216,7 @@ class RFMRegressor(MultiOutputMixin, RegressorMixin, _Learned):
         coef, b = f.coef * spread, f.intercept * spread + mean
         if y.ndim == 1:
             coef, b = coef[:, 0], b[0]
-        self.expansion_ = KernelExpansion(self.kernel_, f.points, coef, b)
+        self.expansion_: KernelExpansion = KernelExpansion(self.kernel_, f.points, coef, b)
         return self
 
     def predict(self, X: Any) -> np.ndarray:

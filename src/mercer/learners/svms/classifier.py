@@ -146,7 +146,9 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve one problem for each pair of classes."""
-        old, known = as_pairs(getattr(self, "_solved", None)), getattr(self, "classes_", None)
+        known, old = getattr(self, "classes_", None), None
+        if self.warm_start:
+            old = as_pairs(getattr(self, "_solved", None))
         X, y = self._start(X, y, sample_weight=sample_weight, labels=True, whole=True)
         if self.probability and is_chunked(X):
             raise TypeError(
@@ -157,7 +159,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         weights = weights_of(sample_weight, X)
         counted = slice(None) if sample_weight is None else weights > 0
         labels = y[counted]
-        self.classes_ = classes_of(labels, type(self).__name__)
+        self.classes_: np.ndarray = classes_of(labels, type(self).__name__)
         codes = np.full(len(y), -1)
         codes[counted] = np.searchsorted(self.classes_, labels)
         if self.class_weight is None:
@@ -167,7 +169,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
             self.class_weight_ = chosen
             weights = weights * np.where(codes < 0, 0.0, chosen[codes])
         pairs = Pairs.of(codes, weights, C, nu)
-        again = self.warm_start and known is not None and np.array_equal(known, self.classes_)
+        again = known is not None and np.array_equal(known, self.classes_)
         exact = host(X) if math.isinf(C) else X
         if math.isinf(C) and getattr(exact, "dtype", None) == np.float32:
             exact = exact.astype(np.float64)  # the nearest points of close hulls need the digits
@@ -178,7 +180,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         if self.probability:
             from mercer.learners.svms.calibrated import calibrated  # imports much
 
-            self.calibrated_ = calibrated(self, host(X), y, host(sample_weight))
+            self.calibrated_: Any = calibrated(self, host(X), y, host(sample_weight))
         return self
 
     def _gather(self, X: Any, codes: np.ndarray, pairs: Pairs) -> None:

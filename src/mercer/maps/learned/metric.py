@@ -139,9 +139,9 @@ class LearnedMetric(FeatureMap):
             _, self.inputs_, roots = metric_for(
                 rows, Y, w / w.mean(), members, self.rounds, search, least=1
             )
-        self.root_ = roots[-1] if roots else np.ones(self.inputs_(rows[:1]).shape[1])
-        self.metric_ = squared(self.root_)
-        self.rounds_ = len(roots)
+        self.root_: np.ndarray = roots[-1] if roots else np.ones(self.inputs_(rows[:1]).shape[1])
+        self.metric_: np.ndarray = squared(self.root_)
+        self.rounds_: int = len(roots)
         return self
 
     def _transform(self, X: Any) -> np.ndarray:

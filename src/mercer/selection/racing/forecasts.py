@@ -141,8 +141,7 @@ class Forecasts:
         if self.clock.budget is None:
             return 0.0
         # What a stage says of all rows is a guess; it must not keep others from running.
-        most = MOST_RESERVE * self.clock.budget
+        most, known = MOST_RESERVE * self.clock.budget, (entry, *self.best()[:1])
         return max(
-            min(self.last_fit_seconds(e), most) if e.outcomes else self.overhead
-            for e in (entry, *self.best()[:1])
+            min(self.last_fit_seconds(e), most) if e.outcomes else self.overhead for e in known
         )
