@@ -110,11 +110,17 @@ def first(
     parts = (*begin, without[len(cheapest) :], judged[few:])
     for i, part in enumerate(parts if not with_workers() else [[*without, *judged]]):
         race.stage(part, size, keep * (i > 1))
+    more = [t for t in everyone if t not in judges]
     leaders = [e.kernel for e in race.best() if e.kernel is not None][:1] or kernels[:1]
-    more = [race.add(k, t) for t in on_matrix if t not in judges for k in leaders]
+    race.stage(_with_a_kernel(race, more, leaders), size, keep)
+
+
+def _with_a_kernel(race: Race, trainers: list[Trainer], leaders: Sequence[Kernel]) -> list[Entry]:
+    """Learners with the leading kernel; of vectors, those that choose a scale with a Gaussian."""
+    made = [race.add(k, t) for t in trainers if not t.entry.chooses_scale for k in leaders]
     if not isinstance(race.data.X, list):
-        more += [race.add(Gaussian(1.0), t) for t in everyone if t.entry.chooses_scale]
-    race.stage(more, size, keep)
+        made += [race.add(Gaussian(1.0), t) for t in trainers if t.entry.chooses_scale]
+    return made
 
 
 def _survivors(standing: list[Entry], keep: int, best_of: set[str]) -> list[Entry]:
