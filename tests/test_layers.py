@@ -36,7 +36,7 @@ FLOOR = {name: len(LAYERS) - i for i, names in enumerate(LAYERS) for name in nam
 #: its feature map; a learner saves itself.
 FACADES = {
     "kernels/_facade.py": {"gram", "proof", "maps"},
-    "learners/_saving.py": {"store"},
+    "learners/saving.py": {"store"},
 }
 
 

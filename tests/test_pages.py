@@ -36,6 +36,8 @@ SAMPLE = [
     "guide/kernel_table.md",
     "guide/solver_table.md",
     "guide/own_kernel.md",
+    "guide/production.md",
+    "guide/extending.md",
     "guide/troubleshooting.md",
     "learn/lecture_004.md",
     "coming_from/scikit_learn.md",

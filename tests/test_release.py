@@ -18,6 +18,17 @@ def test_the_citation_travels_with_the_source():
     assert all(list(ROOT.glob(p.lstrip("/"))) for p in patterns)
 
 
+def test_one_version_and_one_date_everywhere():
+    import mercer
+
+    top = re.search(r"^## (\S+) \((\S+)\)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    recipe = (ROOT / "tools" / "conda" / "meta.yaml").read_text(encoding="utf-8")
+    assert top[1] == mercer.__version__
+    assert f"version: {top[1]}\ndate-released: {top[2]}\n" in citation
+    assert f'set version = "{top[1]}"' in recipe
+
+
 def test_the_recipe_for_conda_asks_for_what_the_package_asks_for():
     text = (ROOT / "tools" / "conda" / "meta.yaml").read_text(encoding="utf-8")
     run = text.partition("  run:\n")[2].partition("\ntest:")[0]

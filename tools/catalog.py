@@ -55,7 +55,9 @@ NOT_VECTORS = {
 def imports() -> str:
     """`from mercer.kernels.radial import Gaussian as Gaussian`, for every kernel of the package."""
     lines = sorted((c.__module__, c.__name__) for c in KERNELS.values())
-    return "".join(f"from {module} import {name} as {name}\n" for module, name in lines)
+    names = "".join(f'    "{name}",\n' for name in sorted(c.__name__ for c in KERNELS.values()))
+    found = "".join(f"from {module} import {name} as {name}\n" for module, name in lines)
+    return f"{found}\n__all__ = [\n{names}]\n"
 
 
 def table() -> str:

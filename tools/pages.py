@@ -63,7 +63,7 @@ class Page:
             last = ast.Expression(tree.body.pop().value)  # type: ignore[attr-defined]
         with contextlib.redirect_stdout(out), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
-            exec(compile(tree, self.name, "exec"), self.names)  # noqa: S102
+            exec(compile(tree, self.name, "exec", dont_inherit=True), self.names)  # noqa: S102
             value = eval(compile(last, self.name, "eval"), self.names) if last else None  # noqa: S307
         said = dict.fromkeys(_sentence(w) for w in caught if _for_readers(w))  # each one once
         html = []

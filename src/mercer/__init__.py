@@ -17,7 +17,7 @@ from typing import Any
 
 from mercer._lazy import ImportHints, by_name, in_stub, unknown
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 #: Names and the modules that have them, from the stub; those of kernels are in their catalog.
 _HOME = in_stub(__name__)

@@ -227,6 +227,12 @@ def _precision(precision: Any) -> Any:
     return precision
 
 
+def _progress(shown: Any) -> bool | str:
+    if shown == "lines" or isinstance(shown, (bool, int)):
+        return shown if shown == "lines" else bool(shown)
+    raise ValueError(f"progress must be True, False or 'lines', got {shown!r:.40}")
+
+
 def _cluster(cluster: Any) -> Any:
     """A client of Dask's (it gathers and computes), an address, or an executor (it submits)."""
     if isinstance(cluster, str) and cluster == "here":
@@ -264,7 +270,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "threads": _threads,
     "device": _device,
     "precision": _precision,
-    "progress": bool,
+    "progress": _progress,
     "cluster": _cluster,
     "checkpoint": lambda folder: str(folder) or None,
 }

@@ -82,8 +82,8 @@ def asked(ask, state):
     """A state of the playground as its address has it, ready to be sent."""
     given = {name: values[0] for name, values in parse_qs(state).items()}
     entry = PRESETS[given["data"]]
-    source = {"preset": given["data"], "n": entry.n, "noise": float(given.get("noise", entry.noise)),
-              "seed": 0}  # fmt: skip
+    noise = float(given.get("noise", entry.noise))
+    source = {"preset": given["data"], "n": entry.n, "noise": noise, "seed": 0}
     points = ask("points", source=source).facts
     return {"kernel": given["kernel"], "learner": given["learner"], "options": {}, "source": source,
             "X": points["X"], "y": points["y"]}  # fmt: skip

@@ -1,5 +1,7 @@
 """The contract of the library, on the classes of this package."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from mercer_example import Cauchy, KernelMean
@@ -23,7 +25,7 @@ def test_a_width_that_is_none(width: object) -> None:
         Cauchy(width)  # type: ignore[arg-type]
 
 
-def test_the_learner_is_saved_and_loaded(tmp_path) -> None:
+def test_the_learner_is_saved_and_loaded(tmp_path: Path) -> None:
     model = KernelMean("cauchy(2)").fit(X, Y)
     assert model.score(X, Y) > 0.8
     model.save(tmp_path / "model.mercer")

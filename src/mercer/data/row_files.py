@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mercer._examples import count, take
+from mercer._plugins import load_plugins
 from mercer.data.formats import FORMATS, guess_format, load
 from mercer.data.making import as_frame
 from mercer.data.rows import BLOCK, Block, open_rows, read_rows
@@ -28,6 +29,7 @@ def rows_of_file(
     """Blocks of rows from a file, whatever its format."""
     if not path.exists():
         raise DataError(f"there is no file {str(path)!r}")
+    load_plugins("formats")
     if format is None:
         try:
             format = guess_format(path)

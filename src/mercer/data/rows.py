@@ -89,7 +89,7 @@ class Peeked(io.RawIOBase):
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self.failure: BaseException | None = None
-        self.start = stream.readline(MAX_LINE)
+        self.start: bytes = stream.readline(MAX_LINE)
         while self.start and not self.start.strip(b"\xef\xbb\xbf\r\n \t"):
             self.start = stream.readline(MAX_LINE)  # empty lines at the top
         self._left = self.start

@@ -104,14 +104,14 @@ class Header:
             ) from None
         if not text.strip():
             raise DataError(f"{source} holds no rows")
-        self.separator = separator or find_separator(text)
+        self.separator: str = separator or find_separator(text)
         try:
             names = next(csv.reader([text], delimiter=self.separator, skipinitialspace=True))
         except csv.Error as error:  # a field longer than any name
             raise DataError(f"the first line of {source} cannot be read: {error}") from None
         if len(names) > MAX_COLUMNS:
             raise DataError(f"{source} has {len(names)} columns; at most {MAX_COLUMNS} are read")
-        self.named = not all(_is_number(n) for n in names)
+        self.named: bool = not all(_is_number(n) for n in names)
         if self.named:
             doubled = sorted(n for n, times in Counter(names).items() if times > 1 and n.strip())
             if doubled:

@@ -32,7 +32,7 @@ class Interval:
     def __init__(self, ends: tuple[Any, Any]) -> None:
         if libmp.fnan in ends:
             raise Open("the value is not defined")
-        self.ends = ends
+        self.ends: tuple[Any, Any] = ends
 
     @classmethod
     def of(cls, value: Any) -> Interval:

@@ -106,11 +106,11 @@ class Monomials:
 
     def __init__(self, n_features: int, coefficients: Sequence[float]):
         self.n_features = n_features
-        self.coefficients = [float(a) for a in coefficients]
-        self.top = len(self.coefficients) - 1
+        self.coefficients: list[float] = [float(a) for a in coefficients]
+        self.top: int = len(self.coefficients) - 1
         # Where each kept degree begins in the output.
         self.begin: dict[int, int] = {}
-        self.n_out = 0
+        self.n_out: int = 0
         for degree, a in enumerate(self.coefficients):
             if a > 0.0:
                 self.begin[degree] = self.n_out

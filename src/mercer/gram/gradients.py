@@ -65,7 +65,7 @@ def weighted_gradient(kernel: Kernel, X: Any, Z: Any, coef: np.ndarray) -> np.nd
             continue
         part = _of_statistic(node, slope, X, Z, coef)
         if part is not None:
-            gradient += _pulled_back(rows_of(node), X, part)
+            gradient += pulled_back(rows_of(node), X, part)
     return gradient
 
 
@@ -156,7 +156,6 @@ def _by_columns(
     n, d = U.shape
     out, alpha = np.zeros((n, coef.shape[1], d)), np.ascontiguousarray(coef, dtype=np.float64)
     gram = make_gram(slope, X, Z).facing_host()
-    slopes = _SLOPES[node.op if node.op != "reduce" else ""]
 
     def body(rows: slice, columns: slice, tile: Any, scratch: Scratch) -> None:
         weights = np.ascontiguousarray(host(tile), dtype=np.float64)
@@ -164,7 +163,7 @@ def _by_columns(
         if node.op == "l1":
             add_signs(weights, u, v, a, out[rows])
             return
-        for j, part in enumerate(slopes(node, u, v)):
+        for j, part in enumerate(slopes_by_column(node, u, v)):
             if part is not None:
                 out[rows, :, j] += (weights * part) @ a
 
@@ -179,6 +178,11 @@ def _by_columns(
     )
     gram.sweep(body, tiling=tiling, what="gradients")
     return out
+
+
+def slopes_by_column(node: Formula, u: np.ndarray, v: np.ndarray) -> list[Any]:
+    """∂s(uᵢ, vⱼ)/∂uᵢ as one matrix per column; None where it is 0."""
+    return _SLOPES[node.op if node.op != "reduce" else ""](node, u, v)
 
 
 @njit(nogil=True, fastmath={"contract"})
@@ -233,7 +237,7 @@ def _sets(values: list[np.ndarray], size: int) -> Any:
 
 
 _SLOPES: dict[str, Callable[..., list[Any]]] = {
-    "l1": lambda node, u, v: [],
+    "l1": lambda node, u, v: [np.sign(u[:, j, None] - v[:, j]) for j in range(u.shape[1])],
     "linf": _farthest,
     "": _of_reduction,
 }
@@ -242,7 +246,7 @@ _SLOPES: dict[str, Callable[..., list[Any]]] = {
 # --- input maps, backwards ----------------------------------------------------------------------
 
 
-def _pulled_back(rows: Input, X: Any, slopes: np.ndarray) -> np.ndarray:
+def pulled_back(rows: Input, X: Any, slopes: np.ndarray) -> np.ndarray:
     """∇ₓ from the slopes in u = what the steps make of x."""
     before = [X]
     for step in rows.steps[:-1]:

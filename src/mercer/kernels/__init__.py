@@ -25,11 +25,13 @@ from mercer.kernels.core import Kernel
 from mercer.kernels.expressions.mathematics import Written
 from mercer.kernels.grammar import BESIDE, bare, parse
 from mercer.kernels.on_inputs import On, Reweight, Warp
-from mercer.kernels.opaque import OpaqueKernel, Similarity
+from mercer.kernels.opaque import OpaqueKernel
+from mercer.kernels.opaque import Similarity as Similarity
 from mercer.kernels.parameters import Meaning, Width
-from mercer.kernels.radial import Gaussian
+from mercer.kernels.radial import Gaussian as Gaussian
 
 if TYPE_CHECKING:  # type checkers cannot read the catalog; `make format` writes this file from it
+    from mercer.kernels import names
     from mercer.kernels.names import *  # noqa: F403
 
 __all__ = [
@@ -38,7 +40,9 @@ __all__ = [
     "Warp", "Width", "Written", "as_kernel", "examples", "kernel", "leaves", "parse", "register",
 ]  # fmt: skip
 globals().update(KERNELS.loaded)
-if not TYPE_CHECKING:
+if TYPE_CHECKING:
+    __all__ += names.__all__
+else:
     _BESIDE_KERNELS = __all__
     del __all__  # asked for, it is made of the catalog, which imports all that is in it
 

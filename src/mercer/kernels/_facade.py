@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._arrays import is_tensor
 from mercer._deprecated import warn_of
 from mercer.kernels.parameters import is_number
 
@@ -34,6 +35,10 @@ class Facade:
         if is_number(X) and (Z is None or is_number(Z)) and not self.is_opaque:
             return float(self([[float(X)]], [[float(X if Z is None else Z)]])[0, 0])
 
+        if is_tensor(X) or is_tensor(Z):
+            from mercer.gram.tensors import tensor_block
+
+            return tensor_block(self, X, Z)
         return self.gram(X, Z).dense()
 
     def gram(self: Any, X: Any, Z: Any = None) -> Gram:

@@ -19,8 +19,10 @@ from typing import Any, Self
 from mercer._parameters import Anything, Check, Count, Either, Maybe, Number, OneOf
 from mercer._suggest import ARGUMENTS_HERE, nearest, suggest
 from mercer.kernels import BESIDE, KERNELS, Kernel, as_kernel
-from mercer.kernels.parameters import WORDS
+from mercer.kernels.parameters import WORDS, is_number
 
+#: What a number in the place of the kernel may have been meant for.
+_COUNTS = ("n_components", "n_clusters", "n_neighbors", "bandwidth")
 #: What a learner declares of its kernel; k itself says more of each when it is made.
 ONLY_KERNEL: dict[str, Check] = {"kernel": Anything()}
 #: Those of learners whose counterparts in scikit-learn take numbers beside the name of a kernel.
@@ -108,6 +110,12 @@ class KernelParams:
 
     def _given_kernel(self) -> Kernel:
         """The kernel as it was given, its widths still to be chosen by the data."""
+        meant = next((name for name in _COUNTS if hasattr(self, name)), None)
+        if meant and is_number(self.kernel):
+            raise TypeError(
+                f"the first argument of {type(self).__name__} is the kernel, got {self.kernel!r}: "
+                f"{meant}={self.kernel!r}?"
+            )
         return as_kernel(self.kernel, **{name: getattr(self, name, None) for name in self._beside})
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

@@ -39,8 +39,8 @@ from mercer.gram import keeper_of
 from mercer.kernels import Kernel
 from mercer.kernels.estimators import KERNEL, KernelParams
 from mercer.learners._device import checked_rows
-from mercer.learners._saving import Savable
 from mercer.learners._widths import warn_if_far_off
+from mercer.learners.saving import Savable
 
 #: What can be done where scikit-learn refuses X, by what it says then.
 _ADVICE = {

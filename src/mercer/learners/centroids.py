@@ -93,7 +93,7 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
         A = means(labels, len(self.classes_), weight)
         if self.prototype == "medoid":
             together(self, X, "prototype='medoid'")
-            self.medoids_ = medoids(gram, labels, len(self.classes_), weight)
+            self.medoids_: np.ndarray = medoids(gram, labels, len(self.classes_), weight)
             A = np.zeros_like(A)
             A[self.medoids_, np.arange(len(self.classes_))] = 1.0
         A = shrunk(A, weight, float(self.shrinkage))

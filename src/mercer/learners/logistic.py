@@ -151,7 +151,7 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
         X, y = self._start(X, y, sample_weight=sample_weight, labels=True)
         loss, rate = self._loss(X, y, sample_weight), self.learning_rate
         gram = solver_gram(self.kernel_, X)
-        self.alpha_ = self._penalty(X, loss, gram.dtype.itemsize < 8)
+        self.alpha_: float = self._penalty(X, loss, gram.dtype.itemsize < 8)
         found = minimize(
             gram,
             loss,

@@ -271,7 +271,7 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):
         self._codes = None
         if y.ndim == 1:
             self._codes = codes if copies is None else codes[copies > 0]
-        self.outlier_label_ = self._outlier_labels()
+        self.outlier_label_: list[Any] | None = self._outlier_labels()
         return self
 
     def _weighted(self, w: np.ndarray, index: np.ndarray, start: np.ndarray) -> np.ndarray:

@@ -85,11 +85,11 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
         check_parameters(self, self._parameters)
         X = validate_data(self, X, reset=True, dtype=np.float64)
         y = targets(X, y, type(self).__name__, labels=True)
-        self.classes_ = classes_of(y, type(self).__name__)
+        self.classes_: np.ndarray = classes_of(y, type(self).__name__)
         codes = encode(y, self.classes_)
         self._log_weight = log_weights(self.classes_, codes, None, self.class_weight)
         height, width = self._shape()
-        self.scale_ = 1.0
+        self.scale_: float = 1.0
         self._warps = Warps.cosines((height, width), int(self.order), float(self.stiffness))
         members = [X[codes == c] for c in range(len(self.classes_))]
         templates = [rows.mean(axis=0) for rows in members]
@@ -100,7 +100,7 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
                 templates[c] = splat(self._warps, rows, steps, templates[c])
             fitted = [self._best(rows, templates[c]) for c, rows in enumerate(members)]
             self.scale_ = self._spread(members, fitted)
-        self.templates_ = np.stack(templates).reshape(-1, height, width)
+        self.templates_: np.ndarray = np.stack(templates).reshape(-1, height, width)
         return self
 
     def _shape(self) -> tuple[int, int]:

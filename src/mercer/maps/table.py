@@ -90,11 +90,11 @@ class TableColumns(TransformerMixin, BaseEstimator):
             groups[_GROUPS.get(kind, "")].append(name)
         self.numbers_, self.dates_, self.categories_, self.dropped_ = groups.values()
         #: Columns that must be read in a way of their own, and which.
-        self.written_ = {c: kind for c, kind in types.items() if kind in _WRITTEN}
+        self.written_: dict[str, str] = {c: kind for c, kind in types.items() if kind in _WRITTEN}
         if len(self.dropped_) == len(types):
             raise ValueError("every column is constant: nothing can be learned")
         self.feature_names_in_ = np.array(list(types), dtype=object)
-        self.n_features_in_ = len(types)
+        self.n_features_in_: int = len(types)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -154,7 +154,7 @@ class TextColumn(TransformerMixin, BaseEstimator):
         self.column = column
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        self.column_ = self.column
+        self.column_: str | None = self.column
         return self
 
     def transform(self, X: Any) -> list[Any]:
@@ -185,7 +185,7 @@ class CommonScale(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         X = self._rows(X, reset=True)
         largest = float(abs(X).max())
-        self.scale_ = largest if largest > 0 else 1.0
+        self.scale_: float = largest if largest > 0 else 1.0
         return self
 
     def transform(self, X: Any) -> Any:

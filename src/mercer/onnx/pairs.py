@@ -37,7 +37,7 @@ class Pairs:
 
     def __init__(self, table: Table, points: Any, formula: Formula, dtype: str) -> None:
         self.graph, self.table, self.dtype = table.graph, table, dtype
-        self.points = dense(points)
+        self.points: Any = dense(points)
         self.formula = formula
         self._rows: dict[Input, Table] = {}
         self._known: dict[Formula, Any] = {}

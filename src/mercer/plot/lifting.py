@@ -27,7 +27,7 @@ from mercer.theory import separability
 class LinearInFeatures:
     """sign(w·φ(x) + b): the widest separator of φ(x), as a classifier of x; pictures draw it.
 
-    `found` is False where no plane parts the classes in φ-space.
+    `found` is False where no plane separates the classes in φ-space.
 
     Parameters
     ----------
@@ -52,14 +52,14 @@ class LinearInFeatures:
         if hasattr(feature_map, "transform"):
             feature_map = feature_map.fit(X).transform
         self.map, self.classes_ = feature_map, np.unique(y)
-        self.features = self.phi(X)
-        self.found = False
+        self.features: np.ndarray = self.phi(X)
+        self.found: bool = False
         if len(self.classes_) == 2:
             result = separability("linear()", self.features, y, fit_intercept=True)
             self.found = bool(result)
             if result.separator is not None:
                 self.w = np.asarray(result.separator.primal(), dtype=float)
-                self.b = float(result.separator.intercept)
+                self.b: float = float(result.separator.intercept)
 
     def phi(self, X: Any) -> np.ndarray:
         mapped = np.asarray(self.map(np.asarray(X, dtype=float)), dtype=float)

@@ -87,7 +87,7 @@ class Target:
     def __init__(self, kernel: Any, scalars: bool = False) -> None:
         self.kernel = kernel
         self.scalars = scalars  # the function takes numbers, and not rows of numbers
-        self.function = function_of(kernel)
+        self.function: Any = function_of(kernel)
         self._formula: Any = kernel.lower(ROOT)
 
     @property

@@ -17,8 +17,8 @@ from importlib import import_module
 
 from mercer._plugins import GROUPS, load_plugins
 from mercer.kernels.core import Kernel
-from mercer.learners._saving import Savable
 from mercer.learners.catalog import learners
+from mercer.learners.saving import Savable
 
 #: Packages whose public kernels and estimators may be in a file.
 PUBLIC = ("kernels", "learners", "maps")

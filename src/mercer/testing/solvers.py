@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mercer.gram import Gram, host_gram
-from mercer.kernels import Gaussian, Kernel, Precomputed
+from mercer.kernels import Gaussian, Kernel, Precomputed, as_kernel
 from mercer.solvers.linear.problem import RidgeProblem
 from mercer.solvers.linear.ridge import RidgeTask
 from mercer.solvers.requirements import Solver
@@ -107,7 +107,7 @@ def check_solver(
 def _run(solver: Solver, gram: Gram, targets: np.ndarray) -> Any:
     """What a solver of ridge regression gives at λ = 1."""
     problem = RidgeProblem(targets[:, None], np.ones(1))
-    return solver.run(RidgeTask(gram.kernel, gram.points(), gram, problem))
+    return solver.run(RidgeTask(as_kernel(gram.kernel), gram.points(), gram, problem))
 
 
 def _check_answer(case: SolverCase) -> None:

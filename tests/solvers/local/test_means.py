@@ -132,7 +132,7 @@ def test_far_queries_are_summed_where_the_data_is(
         assert careful is not None
         expected = careful.product(V)
         there = Engine("elsewhere", lambda *a: True, make, lambda *a: False, lambda X, name: X)
-        monkeypatch.setattr(weights, "engine_for", lambda *a: there)
+        monkeypatch.setattr(weights, "engine_for", lambda *a, there=there: there)
         again = W.careful(np.arange(40))
         assert again is not None
         np.testing.assert_allclose(again.product(V), expected, rtol=1e-9)

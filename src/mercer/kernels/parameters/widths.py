@@ -35,17 +35,17 @@ class Spread:
     """
 
     def __init__(self, rows: Any, weight: np.ndarray | None = None) -> None:
-        self.rows = rows if is_tensor(rows) or is_chunked(rows) else numeric(rows)
+        self.rows: Any = rows if is_tensor(rows) or is_chunked(rows) else numeric(rows)
         if weight is not None and not (weight == 1).all():
             # A row without weight counts as absent, one of weight 2 as two.
             self.rows, weight = self.rows[np.flatnonzero(weight)], weight[weight != 0]
-        self.weight = np.ones(self.rows.shape[0]) if weight is None else weight
+        self.weight: np.ndarray = np.ones(self.rows.shape[0]) if weight is None else weight
         if is_sparse(self.rows) and not self.rows.has_canonical_format:
             self.rows = self.rows.copy()
             self.rows.sum_duplicates()
         if not self.rows.shape[0]:
             raise ValueError("there are no rows to choose a width from")
-        self.n_columns = int(self.rows.shape[1])
+        self.n_columns: int = int(self.rows.shape[1])
         # How many entries there are, each as often as its row counts.
         self._size = float(self.weight.sum()) * self.n_columns or 1.0
 

@@ -34,11 +34,11 @@ from mercer.gram import host_gram
 from mercer.gram.rows import as_rows, check_not_empty
 from mercer.learners._base import classes_of, encode, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin
-from mercer.learners._saving import Savable
 from mercer.learners.intervals.deletion import Deletions
 from mercer.learners.logistic import KernelLogisticRegression
 from mercer.learners.processes.regression import GaussianProcessRegressor
 from mercer.learners.ridges.estimators import KernelRidge
+from mercer.learners.saving import Savable
 
 #: Beyond so many examples "auto" splits them: the inverse of K + λI takes minutes.
 CALIBRATED_ROWS = 5000
@@ -210,7 +210,7 @@ class ConformalRegressor(RegressorMixin, _Conformal):
                 f"jackknife+ needs the closed form of KernelRidge or GaussianProcessRegressor, and "
                 f"{type(base).__name__} has none: method='cv+' refits it, 'split' does not"
             )
-        self.model_ = base.fit(X, y)
+        self.model_: Any = base.fit(X, y)
         if ridge_like and self._ridge().solver_ in EXACT:
             return self._closed_form(y)
         if method == "auto":
@@ -358,14 +358,14 @@ class ConformalClassifier(ClassifierMixin, _Conformal):
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model on a part, and learn its scores of true classes on the rest."""
         X, y = self._started(X, y, labels=True)
-        self.classes_ = classes_of(y, type(self).__name__)
+        self.classes_: np.ndarray = classes_of(y, type(self).__name__)
         learned, held = self._parts(count(X))
         # Every class is learned from; examples move over where one would be missing.
         missing = np.setdiff1d(self.classes_, y[learned])
         moved = np.array([held[y[held] == label][0] for label in missing], dtype=np.intp)
         learned, held = np.sort([*learned, *moved]).astype(np.intp), np.setdiff1d(held, moved)
         self.model_ = clone(self._base()).fit(take(X, learned), y[learned])
-        self.scores_ = np.empty(0)
+        self.scores_: np.ndarray = np.empty(0)
         if len(held):
             codes = encode(y[held], self.classes_)
             self.scores_ = self._scores(take(X, held))[np.arange(len(held)), codes]

@@ -105,7 +105,7 @@ class KernelQuantileRegressor(RegressorMixin, SupportVectorBase):
         support = np.flatnonzero(np.abs(coef).sum(axis=1))
         self._keep(X, rows[support], coef[support], self.intercept_)
         self.dual_coef_ = np.ascontiguousarray(coef[support].T)
-        self.n_iter_ = max(1, sum(one.n_iter for one in found))
+        self.n_iter_: int = max(1, sum(one.n_iter for one in found))
         return self
 
     def _price(self, X: Any, y: np.ndarray, weights: np.ndarray) -> float:

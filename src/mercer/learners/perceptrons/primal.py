@@ -19,8 +19,8 @@ from mercer.gram import diagonal
 from mercer.kernels import Linear
 from mercer.kernels.catalog import check_function, resolve
 from mercer.learners._base import targets
-from mercer.learners._saving import Savable
 from mercer.learners.perceptrons.shared import PerceptronBase, Trace, Visit
+from mercer.learners.saving import Savable
 from mercer.solvers.online.fit import learn_primal
 from mercer.solvers.online.run import Schedule
 

@@ -91,17 +91,17 @@ class GaussianProcessClassifier(ClassifierMixin, Process):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the numbers of the kernel, and find the best f."""
         X, y = self._start(X, y, labels=True)
-        self.classes_ = classes_of(y, type(self).__name__)
+        self.classes_: np.ndarray = classes_of(y, type(self).__name__)
         codes = encode(y, self.classes_)
         wanted = [1] if len(self.classes_) == 2 else np.arange(len(self.classes_))
-        self.X_train_ = widened(X)
-        self.y_train_ = (codes[:, None] == wanted).astype(np.float64)
+        self.X_train_: Any = widened(X)
+        self.y_train_: np.ndarray = (codes[:, None] == wanted).astype(np.float64)
         self.__dict__.pop("_modes", None)
         numbers = Numbers.of(self.kernel_, self._bounds_of_kernel())
         self._numbers = numbers
         self._learn(numbers.start, numbers.bounds)
         coef = np.stack([one.coef for one in self._modes], axis=1)
-        self.dual_coef_ = coef[:, 0] if len(self.classes_) == 2 else coef
+        self.dual_coef_: np.ndarray = coef[:, 0] if len(self.classes_) == 2 else coef
         points = self.kernel_.points(self.X_train_, None)
         self.expansion_ = KernelExpansion(self.kernel_, points, self.dual_coef_, 0.0)
         return self

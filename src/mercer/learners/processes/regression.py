@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,7 +11,17 @@ from sklearn.utils import check_random_state
 
 from mercer._arrays import host, like, unit_of
 from mercer._examples import count, take, widened
-from mercer._parameters import Check, Count, Either, Flag, Maybe, NonNegative, OneOf, random_from
+from mercer._parameters import (
+    Check,
+    Count,
+    Either,
+    Flag,
+    Maybe,
+    NonNegative,
+    OneOf,
+    Several,
+    random_from,
+)
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT, Kernel
@@ -46,8 +57,10 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         times a factor, where that is likelier. Every number above 0 is: widths, lengths
         (``Gaussian([1.0, 1.0])`` has one per column), factors (``2.0 * k``). "scale" and "median"
         are replaced by numbers first.
-    noise : "learn" or float ≥ 0, default "learn"
-        λ, the variance of the noise, in units of k.
+    noise : "learn", float ≥ 0 or array of shape (n,), default "learn"
+        λ, the variance of the noise, in units of k; or one number above 0 for each example that
+        `fit` is given. Then nothing is known of the noise of new ones, and what `predict` says of
+        their spread is that of f.
     optimizer : "lbfgs" or None
         None leaves the kernel as it is, and noise="learn" as a tenth of the mean of k(x, x).
     bounds : dict or None
@@ -77,7 +90,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
     kernel_ : Kernel
         k as learned.
     noise_ : float
-        λ as learned.
+        λ as learned; of noise per row the harmonic mean.
     log_marginal_likelihood_value_ : float
         log p(y) there, of the normalized targets; with centers the bound.
     solver_, centers_ : "exact" or "variational"; the indices of the centers, or None
@@ -107,14 +120,14 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
     """
 
     _parameters: ClassVar[dict[str, Check]] = Process._parameters | {
-        "noise": Either(NonNegative(), OneOf("learn")),
+        "noise": Either(NonNegative(), OneOf("learn"), Several(NonNegative())),
         "normalize_y": Flag(),
         "solver": OneOf("auto", "exact", "variational"),
         "n_centers": Maybe(Count()),
         "centers": CenterChoice(),
     }
     # Of models from files that were written before there were centers, or weights.
-    centers_ = None
+    centers_: np.ndarray | None = None
     _weights: np.ndarray | None = None
 
     def __init__(
@@ -146,7 +159,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         A weight w stands for w equal examples: the noise of their mean is λ/w.
         """
         X, y = self._start(X, y, sample_weight=sample_weight, multi_output=True)
-        self._weights = weights_or_none(sample_weight, X)
+        self._weights = self._counted(weights_or_none(sample_weight, X), count(X))
         X, y = widened(X), np.asarray(y, dtype=np.float64)
         self._y_mean, self._y_scale = self._of_targets(y)
         self.X_train_, self.y_train_ = X, (y - self._y_mean) / self._y_scale
@@ -157,6 +170,31 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         self.kernel_, self.noise_ = self._at(self.theta_)
         self._solve()
         return self
+
+    @property
+    def _per_row(self) -> bool:
+        return np.ndim(self.noise) == 1
+
+    def _counted(self, weights: np.ndarray | None, n: int) -> np.ndarray | None:
+        """The weights; with noise per row λ/λᵢ, whose mean is 1, where λ is the harmonic mean."""
+        if not self._per_row:
+            return weights
+        noise = np.asarray(self.noise, dtype=np.float64)
+        if len(noise) != n or not (noise > 0).all() or not np.isfinite(noise).all():
+            raise ValueError(
+                f"noise must be one number or one above 0 for each of the {n} examples, got "
+                f"{len(noise)} of them, the smallest {noise.min(initial=np.inf):.3g}"
+            )
+        if weights is not None:
+            raise ValueError("noise per row says what weights would: give one of them")
+        return 1.0 / (noise * np.mean(1.0 / noise))
+
+    def _beyond(self, rows: Any = slice(None)) -> float:
+        """What log p(y) has beyond that of as many equal examples, where the noise is per row."""
+        if not self._per_row or self._weights is None:
+            return 0.0
+        columns = self.y_train_.reshape(len(self.y_train_), -1).shape[1]
+        return 0.5 * columns * float(np.log(self._weights[rows]).sum())
 
     def _draw_centers(self) -> np.ndarray | None:
         """Indices of the examples that stand for all; None where all do."""
@@ -198,7 +236,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
     def _with_noise(self, unit: float) -> tuple[np.ndarray, np.ndarray]:
         """θ and its bounds, those of the noise last; a noise that is not learned is kept apart."""
         start, bounds = self._numbers.start, self._numbers.bounds
-        self._fixed_noise = START * unit if isinstance(self.noise, str) else float(self.noise)
+        given: Any = START * unit if isinstance(self.noise, str) else self.noise
+        self._fixed_noise = 1.0 / float(np.mean(1.0 / given)) if self._per_row else float(given)
         if not self._learns_noise:
             return start, bounds
         given = (self.bounds or {}).get("noise")
@@ -219,8 +258,12 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
             X, y, weights = take(X, rows), y[rows], None if weights is None else weights[rows]
         gram, columns = solver_gram(kernel, X), y.reshape(len(y), -1)
         if self.centers_ is not None and rows is None:
-            return bound(gram, self.centers_, columns, noise, slopes, weights)
-        return evidence(gram, columns, noise, slopes, weights)
+            found = bound(gram, self.centers_, columns, noise, slopes, weights)
+        else:
+            found = evidence(gram, columns, noise, slopes, weights)
+        return replace(
+            found, value=found.value + self._beyond(slice(None) if rows is None else rows)
+        )
 
     def _of_nothing(self) -> float:
         y = self.y_train_.reshape(len(self.y_train_), -1)
@@ -228,7 +271,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         number = float(w.sum()) * y.shape[1]
         variance = float(w @ np.square(y).sum(axis=1)) / number
         # Targets that are all 0 need no explanation.
-        return -0.5 * number * (LOG_2PI + np.log(variance) + 1.0) if variance else -np.inf
+        value = -0.5 * number * (LOG_2PI + np.log(variance) + 1.0) if variance else -np.inf
+        return value + self._beyond()
 
     def _solve(self) -> None:
         """The mean of f, as ridge regression with λ."""
@@ -260,7 +304,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
             raise RuntimeError("predict gives return_std or return_cov, not both at once")
         if return_std:
             mean, variance = self.latent_mean_and_variance(X)
-            return mean, (variance + like(self.noise_ * np.square(self._y_scale), mean)) ** 0.5
+            noise = 0.0 if self._per_row else self.noise_
+            return mean, (variance + like(noise * np.square(self._y_scale), mean)) ** 0.5
         X = self._checked(X)
         mean = self.regressor_.predict(X) * like(self._y_scale, X) + like(self._y_mean, X)
         return (mean, self._covariance(X)) if return_cov else mean

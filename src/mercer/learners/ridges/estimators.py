@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin
+from sklearn.utils.multiclass import type_of_target
 
 from mercer._arrays import host, is_chunked, like, unit_of, winners
 from mercer._examples import count as n_rows
@@ -367,9 +368,9 @@ def signs(codes: np.ndarray, n_classes: int) -> np.ndarray:
 class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
     """Ridge regression on targets ±1, one for each class (one for two classes); sign or arg max.
 
-    All parameters and the other attributes are those of `KernelRidge`, but that `fit_intercept` is
-    True: classes are seldom of equal size. With `alphas` the penalty is chosen by the squared
-    leave-one-out error of the targets.
+    Columns of 0 and 1, one per label, are learned together. All parameters and the other attributes
+    are those of `KernelRidge`, but that `fit_intercept` is True: classes are seldom of equal size.
+    With `alphas` the penalty is chosen by the squared leave-one-out error of the targets.
 
     Parameters
     ----------
@@ -397,6 +398,8 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
     """
 
     _parameters: ClassVar[dict[str, Check]] = RidgeBase._parameters | {"class_weight": Anything()}
+    #: Whether y has a column of 0 and 1 for each label.
+    _multilabel = False
 
     def __init__(
         self,
@@ -427,7 +430,11 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for one target per class, or one in all for two classes."""
-        X, y = self._start(X, y, sample_weight=sample_weight, labels=True)
+        X, y = self._start(X, y, sample_weight=sample_weight, labels=True, multi_output=True)
+        self._multilabel = not is_chunked(y) and y.ndim == 2
+        if self._multilabel:
+            self._fit(X, self._of_labels(y), weights_or_none(sample_weight, X))
+            return self
         self.classes_, codes, weights = labeled(
             type(self).__name__, y, weights_or_none(sample_weight, X), self.class_weight
         )
@@ -439,10 +446,29 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
             self._fit(X, signs(codes, n_classes), weights)
         return self
 
+    def _of_labels(self, y: np.ndarray) -> np.ndarray:
+        """Targets ±1 of columns that say 0 or 1 of one label each."""
+        if not np.isin(y, (0, 1)).all():
+            raise ValueError(
+                f"several columns of y must be 0 or 1, one per label; they are {type_of_target(y)}"
+            )
+        if self.class_weight is not None:
+            raise ValueError("class_weight is for one column of classes; use sample_weight")
+        self.classes_ = np.arange(y.shape[1])
+        return np.where(y > 0, 1.0, -1.0)
+
     def decision_function(self, X: Any) -> Any:
-        """f(x): one score per class, or one in all for two classes (above 0: the second)."""
+        """f(x): one score per class or label, or one in all for two classes (> 0: the second)."""
         return self._values(self._checked(X))
 
     def predict(self, X: Any) -> Any:
-        """The class of the highest score."""
-        return labels_at(winners(self.decision_function(X)), self.classes_)
+        """The class of the highest score; of several labels, 1 for each with a score above 0."""
+        scores = self.decision_function(X)
+        if self._multilabel:
+            return 1 * (scores > 0)
+        return labels_at(winners(scores), self.classes_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags

@@ -101,7 +101,7 @@ class KernelDensity(KernelLearner):
         self.X_fit_, self.sample_weight_ = X, weight
         self.loo_score_, self.bandwidths_tried_ = math.nan, ()
         n = count(X) if weight is None else float(weight.sum() ** 2 / np.square(weight).sum())
-        self.bandwidth_ = self._chosen(n, self._columns(X))
+        self.bandwidth_: float = self._chosen(n, self._columns(X))
         return self
 
     def _columns(self, X: Any) -> int:

@@ -159,7 +159,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         weights = weights_of(sample_weight, X)
         counted = slice(None) if sample_weight is None else weights > 0
         labels = y[counted]
-        self.classes_ = classes_of(labels, type(self).__name__)
+        self.classes_: np.ndarray = classes_of(labels, type(self).__name__)
         codes = np.full(len(y), -1)
         codes[counted] = np.searchsorted(self.classes_, labels)
         if self.class_weight is None:
@@ -180,7 +180,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         if self.probability:
             from mercer.learners.svms.calibrated import calibrated  # imports much
 
-            self.calibrated_ = calibrated(self, host(X), y, host(sample_weight))
+            self.calibrated_: Any = calibrated(self, host(X), y, host(sample_weight))
         return self
 
     def _gather(self, X: Any, codes: np.ndarray, pairs: Pairs) -> None:

@@ -26,7 +26,8 @@ from mercer.solvers.quadratic.problem import (
 class KernelSVR(RegressorMixin, SupportVectorBase):
     """min ½‖w‖² + C Σᵢ max(0, |yᵢ − f(xᵢ)| − ε),  f(x) = Σᵢ aᵢ k(xᵢ, x) + b.
 
-    Examples inside the tube of radius ε around f cost nothing and are no support vectors.
+    Examples inside the tube of radius ε around f cost nothing and are no support vectors. Several
+    targets, in columns, are as many problems over the same kernel.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_, n_iter_
         As in scikit-learn's `SVR`.
-    epsilon_ : the radius of the tube.
+    epsilon_ : the radius of the tube, one per target of several.
     slack_ : max(0, |yᵢ − f(xᵢ)| − ε) for every training example.
     dual_objective_ : the value of the dual problem that was minimized.
     expansion_ : f as a `KernelExpansion`.
@@ -97,38 +98,49 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for f."""
-        X, y = self._start(X, y, sample_weight=sample_weight, whole=True)
-        C, epsilon = float(self.C), float(self.epsilon)
-        nu = None if self.nu is None else float(self.nu)
+        X, y = self._start(X, y, sample_weight=sample_weight, whole=True, multi_output=True)
         y = np.asarray(y, dtype=np.float64)
         weights = weights_of(sample_weight, X)
         rows = np.flatnonzero(weights)
-        bounds = C * weights[rows]
-        if nu is None:
-            problem = epsilon_svr(y[rows], bounds, epsilon)
-        elif math.isinf(C):
-            raise ValueError("C=inf allows no deviation, so nu has none to bound: use epsilon")
-        else:
-            problem = nu_svr(y[rows], bounds, nu)
-        start = self._previous(rows, problem)
-        method = "hard tube" if math.isinf(C) else "solve" if start is None else "resume"
-        begun = problem if start is None else problem.starting(start)
-        (found,) = self._solve(X, [Task(rows, begun, method)])
+        bounds = float(self.C) * weights[rows]
+        columns = y[rows].reshape(len(rows), -1)
+        problems = [self._problem(column, bounds) for column in columns.T]
+        start = self._previous(rows, problems[0]) if len(problems) == 1 else None
+        method = "hard tube" if math.isinf(self.C) else "solve" if start is None else "resume"
+        begun = problems if start is None else [problems[0].starting(start)]
+        found = self._solve(X, [Task(rows, problem, method) for problem in begun])
         # Two groups meet at b ± ε, one at b.
-        b = float(found.thresholds.mean())
-        if nu is not None:
-            epsilon = float(found.thresholds[0] - found.thresholds[1]) / 2
-        net = found.a.sum(axis=0)
-        support = np.flatnonzero(net)
-        self._keep(X, rows[support], net[support], b)
-        self.dual_coef_, self.intercept_ = sparse_like(X, net[support][None]), np.array([b])
-        self.n_support_ = np.array([len(support)], dtype=np.int32)
-        self.n_iter_, self.dual_objective_ = found.n_iter, found.objective
-        self.epsilon_ = epsilon
-        self.slack_ = np.full(len(y), np.nan)
-        self.slack_[rows] = np.maximum(0.0, np.abs(y[rows] - found.image - b) - epsilon)
-        self._solved = (rows, problem, found.a)
+        b = np.array([one.thresholds.mean() for one in found])
+        radii = np.full(len(found), float(self.epsilon))
+        if self.nu is not None:
+            radii = np.array([(one.thresholds[0] - one.thresholds[1]) / 2 for one in found])
+        net = np.array([one.a.sum(axis=0) for one in found])
+        support = np.flatnonzero(net.any(axis=0))
+        coef = np.ascontiguousarray(net[:, support])
+        self._keep(X, rows[support], *((coef[0], float(b[0])) if y.ndim == 1 else (coef.T, b)))
+        self.dual_coef_, self.intercept_ = sparse_like(X, coef), b
+        self.n_support_ = np.count_nonzero(coef, axis=1).astype(np.int32)
+        self.slack_ = np.full(y.shape, np.nan)
+        errors = np.abs(columns - np.stack([one.image for one in found], axis=1) - b)
+        self.slack_[rows] = np.maximum(0.0, errors - radii).reshape(y[rows].shape)
+        self.n_iter_: int = max(one.n_iter for one in found)
+        self.dual_objective_: float = sum(one.objective for one in found)
+        self.epsilon_ = float(radii[0]) if y.ndim == 1 else radii
+        self._solved = (rows, problems[0], found[0].a)
         return self
+
+    def _problem(self, y: np.ndarray, bounds: np.ndarray) -> Quadratic:
+        """The dual problem of one target."""
+        if self.nu is None:
+            return epsilon_svr(y, bounds, float(self.epsilon))
+        if math.isinf(self.C):
+            raise ValueError("C=inf allows no deviation, so nu has none to bound: use epsilon")
+        return nu_svr(y, bounds, float(self.nu))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     def _previous(self, rows: np.ndarray, problem: Quadratic) -> np.ndarray | None:
         """The last solution as a start, where the examples are the same and the sums are zero."""
@@ -207,7 +219,7 @@ class KernelOneClass(OutlierMixin, SupportVectorBase):
         support = np.flatnonzero(a)
         self._keep(X, rows[support], a[support], b)
         self.dual_coef_, self.intercept_ = sparse_like(X, a[support][None]), np.array([b])
-        self.offset_ = -b
+        self.offset_: float = -b
         self.n_support_ = np.array([len(support)], dtype=np.int32)
         self.n_iter_, self.dual_objective_ = found.n_iter, found.objective
         self._rows, self._decided = rows, found.image + b

@@ -82,6 +82,10 @@ def ridge(model: Any, table: Table, out: Outputs) -> None:
 
 
 def ridge_classifier(model: Any, table: Table, out: Outputs) -> None:
+    if model._multilabel:
+        raise TypeError(
+            "KernelRidgeClassifier of several labels has no ONNX form: one per label has"
+        )
     out.decision(_ridge_values(model, table), model.classes_)
 
 

@@ -46,14 +46,15 @@ def quantiles(t: Any, table: Table) -> Table:
             "function, which ONNX does not have: take 'uniform', or PowerTransformer"
         )
     columns = [
-        _ranks(table.graph, table.column(i).wire, q, t.references_)
+        ranks(table.graph, table.column(i).wire, q, t.references_)
         for i, q in enumerate(t.quantiles_.T)
     ]
     return table.replaced(table.graph.side_by_side(columns))
 
 
-def _ranks(g: Graph, x: Wire, q: np.ndarray, ranks: np.ndarray) -> Wire:
-    widths, rises = np.diff(q), np.diff(ranks)
+def ranks(g: Graph, x: Wire, q: np.ndarray, shares: np.ndarray) -> Wire:
+    """Shares of the training rows below x: lines between quantiles, half a jump at equal ones."""
+    widths, rises = np.diff(q), np.diff(shares)
     slope = np.divide(rises, widths, out=np.zeros_like(rises), where=widths > 0)
     jump = np.where(widths > 0, 0.0, rises)
     parts = g.add("Min", g.add("Max", g.add("Sub", x, q[None, :-1]), 0.0), widths[None])
@@ -61,7 +62,7 @@ def _ranks(g: Graph, x: Wire, q: np.ndarray, ranks: np.ndarray) -> Wire:
         g.number(g.add(op, x, q[None, :-1])) for op in ("Greater", "GreaterOrEqual")
     )  # a value at a jump has its mean
     both = g.add("Mul", g.add("Add", above, reached), 0.5)
-    made = g.add("Add", g.add("MatMul", parts, slope[:, None]), float(ranks[0]))
+    made = g.add("Add", g.add("MatMul", parts, slope[:, None]), float(shares[0]))
     return Wire(g.add("Add", made, g.add("MatMul", both, jump[:, None])))
 
 

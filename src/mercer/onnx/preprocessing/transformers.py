@@ -256,7 +256,7 @@ def learned_inputs(inputs: Any, table: Table) -> Table:
     """Columns as a learned metric takes them: values of one spread, ranks, or both."""
     g = table.graph
     ranks = [
-        _ranks(g, table.column(j).wire, k)
+        bases.ranks(g, table.column(j).wire, k, np.linspace(0.0, 1.0, len(k)))
         for j, k in zip(inputs.ranked, inputs.knots.T, strict=True)
     ]
     values = table.affine(inputs.center, 1.0 / inputs.scale)
@@ -269,22 +269,6 @@ def learned_inputs(inputs: Any, table: Table) -> Table:
     at = {int(j): i for i, j in enumerate(inputs.ranked)}
     parts = [ranked.take([at[j]]) if j in at else values.take([j]) for j in range(table.width)]
     return Table.joined(parts)
-
-
-def _ranks(g: Graph, x: Wire, knots: np.ndarray) -> Wire:
-    """Shares of the training rows below x: lines between knots, and half a step at equal ones."""
-    points, first = np.unique(knots, return_index=True)
-    low = first / max(1, len(knots) - 1)
-    high = (np.append(first[1:], len(knots)) - 1) / max(1, len(knots) - 1)
-    above, below = (g.number(g.add(op, x, points[None])) for op in ("Greater", "Less"))
-    half = g.add("Mul", g.add("Sub", g.add("Add", above, 1.0), below), 0.5 * (high - low)[None])
-    total = g.add("ReduceSum", half, np.array([1]))
-    if len(points) > 1:
-        share = g.add("Div", g.add("Sub", x, points[None, :-1]), np.diff(points)[None])
-        share = g.add("Min", g.add("Max", share, 0.0), 1.0)
-        risen = g.add("Mul", share, (low[1:] - high[:-1])[None])
-        total = g.add("Add", total, g.add("ReduceSum", risen, np.array([1])))
-    return Wire(total)
 
 
 def _kernel_pca(t: Any, table: Table) -> Table:
