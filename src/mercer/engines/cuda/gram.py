@@ -42,7 +42,6 @@ from mercer.formula import Formula, at_diagonal, simplify
 from mercer.formula.nodes import ROOT, Input, statistics
 from mercer.gram.accuracy import (
     BY_SIZE,
-    DIRECT_COLUMNS,
     NEAR,
     Ends,
     Method,
@@ -65,6 +64,7 @@ from mercer.gram.fourier_series import Series, in_words
 from mercer.gram.plan import Cost
 from mercer.gram.rows import check_widths, numeric_inputs
 from mercer.kernels.core import Kernel
+from mercer.tuning import DIRECT_COLUMNS
 
 #: Rounding unit of a product of split operands, and of a single half-precision part.
 UNIT = {"high": 2.0**-22, "fast": 2.0**-11}
