@@ -192,9 +192,9 @@ def figures() -> None:
         Z = Z + 0.01 * torch.randn_like(Z)
         words = f"{n:6d}² × {columns:3d}, ms:"
         for kernel in (Gaussian(math.sqrt(2 * columns)), Laplacian(1 / math.sqrt(2 * columns))):
-            took = [seconds(lambda k=kernel, z=z: k.gram(X, z) @ v)[0] for z in (None, Z)]  # noqa: B023
+            took = [seconds(lambda k=kernel, x=X, z=z, v=v: k.gram(x, z) @ v)[0] for z in (None, Z)]
             gram = kernel.gram(X, Z)
-            took.append(seconds(lambda g=gram: g @ v)[0])  # noqa: B023
+            took.append(seconds(lambda g=gram, v=v: g @ v)[0])
             words += f"  {type(kernel).__name__} square {1e3 * took[0]:.2f}, oblong "
             words += f"{1e3 * took[1]:.2f}, prepared {1e3 * took[2]:.2f};"
         print(words, flush=True)

@@ -74,6 +74,30 @@ def sparse_neighbors(n: int, d: int, share: float) -> Callable[[], Any]:
     return lambda: KernelNeighborsClassifier(n_neighbors=5).fit(X, y).predict(X)
 
 
+def matrix(text: str, n: int, d: int, kind: str = "real", vectors: int = 0) -> Callable[[], Any]:
+    """A call that makes K, or K V with so many columns; `kind`: of the numbers of the rows."""
+    import scipy.sparse as sp
+
+    from mercer.kernels import parse
+
+    rng, kernel = np.random.default_rng(0), parse(text)
+    X: Any = rng.normal(size=(n, d))
+    if kind != "real":  # a tenth of the columns is empty, and 19 % of the other numbers are not
+        X = rng.integers(1, 256, (n, d)) * (rng.random((n, d)) < 0.19)
+        X[:, ::10] = 0
+        X = sp.csr_array(X / 255) if kind == "sparse" else X / (255 if kind == "bytes" else 254.3)
+    V = rng.normal(size=(n, vectors))
+    return lambda: kernel.gram(X) @ V if vectors else kernel(X)
+
+
+def images(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of which a tenth of the columns is empty, off every grid, and two classes."""
+    rng = np.random.default_rng(0)
+    X = rng.random((n, d)) * (rng.random((n, d)) < 0.19)
+    X[:, ::10] = 0
+    return X, (X[:, : d // 2].sum(axis=1) > X[:, d // 2 :].sum(axis=1)).astype(int)
+
+
 def wave(n: int, d: int, targets: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """Rows with smooth targets."""
     rng = np.random.default_rng(0)
@@ -83,6 +107,14 @@ def wave(n: int, d: int, targets: int = 1) -> tuple[np.ndarray, np.ndarray]:
 
 
 PROBLEMS: dict[str, Callable[[], Callable[[], Any]]] = {
+    "K 100 × 10": lambda: matrix("gaussian(1)", 100, 10),
+    "K 3000 × 10": lambda: matrix("gaussian(1)", 3000, 10),
+    "K 3000 × 200": lambda: matrix("gaussian(10)", 3000, 200),
+    "K 3000 × 784 sparse": lambda: matrix("gaussian(8)", 3000, 784, "sparse"),
+    "K 3000 × 784 bytes": lambda: matrix("gaussian(8)", 3000, 784, "bytes"),
+    "K V 5000 × 10, 8 columns": lambda: matrix("gaussian(1)", 5000, 10, vectors=8),
+    "K V 20000 × 2, 1 column": lambda: matrix("gaussian(1)", 20_000, 2, vectors=1),
+    "SVC 3000 × 784 images": lambda: fitted("KernelSVC", *images(3000, 784), kernel="gaussian(8)"),
     "SVC 150 × 5": lambda: fitted("KernelSVC", *rows(150, 5)),
     "SVC 3000 × 10": lambda: fitted("KernelSVC", *rows(3000, 10)),
     "SVC 6000 × 10, C = 100": lambda: fitted("KernelSVC", *rows(6000, 10), C=100.0),
@@ -124,6 +156,17 @@ PROBLEMS: dict[str, Callable[[], Callable[[], Any]]] = {
 
 #: Threshold → the problem that it decides, its lowest and its highest value.
 SWEEP: dict[str, tuple[str, Any, Any]] = {
+    "ONE_TILE_BYTES": ("K 100 × 10", 0, NEVER),
+    "COMPILED_PAIRS": ("K 3000 × 10", 0, NEVER),
+    "DIRECT_COLUMNS": ("K 3000 × 10", 0, NEVER),
+    "LIGHT_COLUMNS": ("K 3000 × 200", 0, NEVER),
+    "FUSED_COLUMNS": ("K V 5000 × 10, 8 columns", 0, NEVER),
+    "WAVE_PAIRS": ("K V 20000 × 2, 1 column", 0, NEVER),
+    "SPARSE_IN_LOOPS": ("K 3000 × 784 sparse", 0.0, 1.0),
+    "SPARSE_PANEL_ROWS": ("K 3000 × 784 sparse", 0, NEVER),
+    "BYTE_FLOPS": ("K 3000 × 784 bytes", 0, NEVER),
+    "EMPTY_SHARE": ("SVC 3000 × 784 images", 0.0, 1.0),
+    "NORM_COLUMNS": ("SVC 2000 × 200", 0, NEVER),
     "SVM_SMALL_ROWS": ("SVC 150 × 5", 0, 200),
     "SVM_SINGLE": ("SVC 2000 × 200", 0, NEVER),
     "SVM_SHARED_ROWS": ("SVC 3000 × 30, 50 classes", 0, NEVER),

@@ -263,10 +263,10 @@ def winners():
 def test_every_winner_is_exported(name, classes, probabilities, tmp_path, monkeypatch):
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
-    def let_it_win(race, standing):
+    def let_it_win(standing):
         return next(e for e in standing if e.trainer.entry.name == name)
 
-    monkeypatch.setattr("mercer.selection.choice.affordable", let_it_win)
+    monkeypatch.setattr("mercer.selection.choice.first_stored", let_it_win)
     X, y = rows("regression")
     if classes:
         y = np.array(["low", "mid", "up"])[np.digitize(y, [-0.5, 0.5][: classes - 1])]

@@ -18,10 +18,10 @@ from mercer.kernels import KERNELS, Kernel
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 #: Modules in the order in which a reader meets them, and what each is for.
 MODULES = {
-    "mercer": "settings, models as values, and what fits nowhere else",
-    "kernels": "what k is",
+    "mercer": "settings and other tools",
+    "kernels": "kernels",
     "learners": "scikit-learn estimators on any kernel",
-    "maps": "rows become other rows",
+    "maps": "feature maps",
     "proof": "whether k is a kernel, and why",
     "gram": "matrices that are computed when asked",
     "selection": "which kernel, which learner",

@@ -87,7 +87,7 @@ _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 def host(X: Any) -> Any:
     """X as a NumPy array if it is a tensor; anything else unchanged."""
-    if type(X) is np.ndarray:
+    if isinstance(X, (np.ndarray, float)):
         return X
     X = as_tensor(X)
     if not is_tensor(X):

@@ -97,7 +97,7 @@ def as_circles(ax: Any, X: np.ndarray) -> None:
 def tidy(ax: Any, title: str = "", x: str = "", y: str = "") -> Any:
     """Title and labels where they are given; no frame where nothing is."""
     if title:
-        ax.set_title(title, family="serif", color=INK)
+        ax.set_title(title, family=["serif", "sans-serif"], color=INK)
     if x:
         ax.set_xlabel(x)
     if y:

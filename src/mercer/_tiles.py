@@ -56,12 +56,6 @@ class Tiling:
     triangle: bool = False
     fixed: bool = False
 
-    def panels(self) -> list[slice]:
-        return list(cut(0, self.shape[0], self.tile[0]))
-
-    def columns(self, panel: slice) -> Iterator[slice]:
-        return cut(panel.start if self.triangle else 0, self.shape[1], self.tile[1])
-
 
 def cut(start: int, stop: int, step: int) -> Iterator[slice]:
     """Slices of `step`, the last one shorter, from start to stop."""
@@ -71,7 +65,8 @@ def cut(start: int, stop: int, step: int) -> Iterator[slice]:
 
 def sweep(tiling: Tiling, body: Body, what: str = "kernel") -> None:
     """Call ``body(rows, columns, scratch)`` for every tile."""
-    panels = tiling.panels()
+    (n, m), (height, width) = tiling.shape, tiling.tile
+    panels = list(cut(0, n, height))
     if not panels:
         return
     threads = min(tiling.threads, len(panels))
@@ -89,7 +84,7 @@ def sweep(tiling: Tiling, body: Body, what: str = "kernel") -> None:
                     panel = next(mine, None)
                 if panel is None:
                     return
-                for columns in tiling.columns(panel):
+                for columns in cut(panel.start if tiling.triangle else 0, m, width):
                     if stop.is_set():
                         return
                     check_time()

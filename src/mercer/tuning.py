@@ -6,6 +6,132 @@ file under `bench/` that measures it.
 
 from __future__ import annotations
 
+# --- K on the host: bench/gaussian_gram.py, bench/toll.py, bench/shapes.py -----------------------
+
+#: Rows of a panel under a matrix product at most, and rows below which it runs at half the rate.
+PRODUCT_ROWS, FULL_RATE_ROWS = 1024, 256
+#: Rows and columns of a tile of a loop over pairs that goes through memory: it stays in the cache.
+LOOP_TILE = (256, 2048)
+#: The same of a tile whose products, epilogue and sums find it in the second-level cache, or near
+#: it; numbers of 8 bytes. Larger ones took twice as long in all with 30 columns on two cores: 24 ms
+#: for 8 million pairs, half of it for memory that is touched for the first time.
+CACHE_TILE = (256, 1024)
+#: Columns up to which what follows a product is a visible share of the work. With more, larger
+#: panels, which BLAS packs less often, gain as much as the cache does.
+LIGHT_COLUMNS = 300
+#: Bytes of scratch memory per thread at most, however large the limit.
+SCRATCH_BYTES = 48_000_000
+#: Elements handled at a time where temporaries should stay in cache.
+CACHE_ELEMENTS = 1 << 16
+#: Columns of V up to which a product K V runs inside the compiled loop.
+FUSED_COLUMNS = 16
+#: Pair operations from which a loop is compiled: NumPy takes about 1.5 ms for them.
+COMPILED_PAIRS = 1_000_000
+#: Bytes and sources at most of a K that is made as one tile, without a plan.
+ONE_TILE_BYTES, ONE_TILE_SOURCES = 1 << 20, 4
+#: Columns up to which ‖x − z‖² from the difference is as fast as from a product, and
+#: multiplications below which the difference costs nothing worth saving.
+DIRECT_COLUMNS, SMALL_WORK = 16, 200_000
+#: The largest share of the memory limit that a copy of an operand in another form may take.
+COPY_SHARE = 0.125
+#: Rows, and numbers, handled at a time where a pass over the data needs a temporary copy.
+COPIED_ROWS, COPIED_NUMBERS = 2048, 1 << 15
+
+# --- columns of zeros: bench/shapes.py ---------------------------------------------------------
+
+#: Rows that are read first: most columns have a number other than 0 among them.
+USED_SAMPLE_ROWS = 256
+#: Columns from which on empty ones are looked for: dropping some of fewer would save too little.
+SEARCHED_COLUMNS = 64
+#: The least share of columns worth a copy.
+EMPTY_SHARE = 0.04
+#: Multiplications of a product in the time that a number takes to be copied: 2 ns at 25 per ns.
+COPIED_NUMBER_COST = 50
+
+# --- sparse rows: bench/shapes.py --------------------------------------------------------------
+
+#: Shares of numbers other than 0 below which both operands stay sparse: with a compiled loop,
+#: without; and below which one of them does.
+SPARSE_IN_LOOPS, SPARSE_BOTH, SPARSE_ONE = 0.2, 0.05, 0.15
+#: Columns from which on both stay sparse: dense tiles are far larger than the tiles of K over them.
+SPARSE_COLUMNS = 4096
+#: Multiplications from which a compiled loop makes the product: SciPy takes 1 ms for them.
+SPARSE_LOOP_WORK = 2e5
+#: Rows and columns of a tile where sparse rows are scattered: the longer a row of sums, the longer
+#: the inner loops; so many sums stay in the first-level cache, 32 kB in double precision.
+SCATTERED_TILE = (64, 4096)
+#: What the two loops over sparse rows take, in multiplications of dense rows (0.04 ns each): per
+#: column that two rows have in common, or per number of the row x; and per pair. 3000 × 784 numbers
+#: of which 19 % are not 0 take 0.55 of the time in panels.
+SCATTERED_COST, PANELED_COST = (16.0, 3.0), (2.5, 10.0)
+#: Rows of X that are worth filling panels for, and columns whose panels stay in a near cache.
+SPARSE_PANEL_ROWS, SPARSE_PANEL_COLUMNS = 64, 2048
+#: Bytes of a panel per column: with 256, sums and a line of it fit the registers of any processor.
+SPARSE_PANEL_BYTES = 256
+
+# --- rows of K one by one: bench/_svc.py -------------------------------------------------------
+
+#: Columns of a tile that is multiplied and forgotten: with PRODUCT_ROWS rows it stays near the
+#: cache.
+ROW_TILE_COLUMNS = 1024
+#: Elements computed at a time for a kernel of several sources, each of which needs a buffer.
+BUFFERED_ELEMENTS = 1 << 22
+#: Columns from which ‖x − z‖² is faster by a product than by differences: with 64 to 150 columns a
+#: fit takes 0.85 to 0.9 of the time, with 300 nearly the same.
+NORM_COLUMNS = 64
+#: The largest share of the memory limit that a copy of the rows with their norms may take.
+NORM_COPY_SHARE = 1 / 16
+#: How many times the usual error rows of K may have that a solver begins with.
+ROUGH_START = 10
+#: Words of four bytes in a row from which sums of bytes pay: with fewer, columns are few in
+#: float32, too.
+BYTE_WORDS = 16
+#: Squared norms beyond this are too near to the end of float32's range.
+LARGEST_SINGLE = 1e30
+#: Rows on a grid are about as far from 0 as from one another where it begins within so many steps.
+NEAR_STEPS = 256
+#: Rows that show where all of them are.
+FAR_SAMPLE_ROWS = 128
+
+# --- products of bytes: bench/pixels_gram.py ---------------------------------------------------
+
+#: Multiply-adds from which products of bytes pay: BLAS takes some 2 ms for them.
+BYTE_FLOPS = 1e8
+#: Multiply-adds per number of the data from which on a copy in bytes pays, by the size of a number:
+#: the copy takes 1.2 ns each, and bytes save 0.032 (float64) or 0.014 ns (float32) a multiply-add.
+BYTE_FLOPS_PER_NUMBER = {8: 75, 4: 170}
+#: Rows and columns of a tile below which packing the bytes costs more than it saves.
+BYTE_TILE_ROWS = 16
+
+# --- K V without pairs: bench/gaussian_matvec.py, bench/predict_million.py ---------------------
+
+#: Pairs below which the calls of NumPy take longer than the pairs themselves.
+WAVE_PAIRS = 1e7
+#: Complex numbers of a step, and rows at most.
+WAVE_ENTRIES, WAVE_ROWS = 1 << 15, 512
+#: Numbers of monomials that are made at a time: they stay in the second-level cache.
+MONOMIAL_NUMBERS = 1 << 15
+#: Rows at least, so that a product with them runs at a good rate.
+MONOMIAL_ROWS = 32
+#: Costs in multiplications of a matrix product (0.04 ns): of a monomial (one multiplication of
+#: its own, through the cache), and of a pair in an epilogue.
+MONOMIAL_COST, PAIR_COST = 12, 20
+#: Outputs up to which monomials of the highest degree are left out: with the zeros between them
+#: there are up to as many times as many weights as the degree says.
+FEW_OUTPUTS = 4
+
+# --- gradients of K: bench/reasons.py ----------------------------------------------------------
+
+#: The share of the memory limit for operands and results at a time, and from which on tiles are
+#: made to fit beside W.
+GRADIENT_SHARE, GRADIENT_TILE_SHARE = 0.125, 0.25
+#: Rows of a tile that is multiplied column by column, and the threads that room is left for.
+GRADIENT_ROWS, GRADIENT_THREADS = 64, 8
+#: Arrays of the size of a tile per column, arrays of the size of the slopes that one gradient
+#: takes, and bytes of an entry of K, of its product with W, and of what they are made of: counted
+#: from the code.
+COLUMN_ARRAYS, SLOPE_ARRAYS, GRADIENT_ENTRY_BYTES = 4, 4, 48
+
 # --- support vector machines: bench/_svc.py, bench/shapes.py --------------------------------------
 
 #: Rows of K and number of problems up to which LIBSVM is called, without importing Numba: it takes

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 import mercer
+import mercer.tuning as tuning
 from mercer._machine.lanes import tile_sums
 from mercer._tiles import Scratch
 from mercer.gram import byte_rows as grid_rows
@@ -26,8 +27,8 @@ needs_instruction = pytest.mark.skipif(
 @pytest.fixture
 def always(monkeypatch):
     """However small the data: look for a grid."""
-    monkeypatch.setattr(grid_rows, "WORTH", 0)
-    monkeypatch.setattr(grid_rows, "PER_NUMBER", {4: 0, 8: 0})
+    monkeypatch.setattr("mercer.tuning.BYTE_FLOPS", 0)
+    monkeypatch.setattr("mercer.tuning.BYTE_FLOPS_PER_NUMBER", {4: 0, 8: 0})
 
 
 def pixels(n, columns=50, seed=0, dtype=np.float64, high=256):
@@ -277,7 +278,7 @@ def test_a_perceptron_makes_the_same_mistakes(always, monkeypatch):
     y = np.where(X[:, :15].sum(axis=1) > X[:, 15:].sum(axis=1), 1, -1)
     made = []
     for least in (0, np.inf):
-        monkeypatch.setattr(grid_rows, "WORTH", least)
+        monkeypatch.setattr("mercer.tuning.BYTE_FLOPS", least)
         learner = KernelPerceptron(Polynomial(3, 1.0), epochs=3, random_state=0)
         with pytest.warns(ConvergenceWarning):
             made.append(learner.fit(X, y).mistakes_)
@@ -294,11 +295,11 @@ def test_when_it_is_not_used(always, monkeypatch):
     assert not Intersection().gram(X)._x.grids  # no product in it
     with mercer.config(memory=50_000):
         assert not on_grid(inputs, sides, sides)
-    few = {key: X[: grid_rows.LEAST - 1]}
+    few = {key: X[: tuning.BYTE_TILE_ROWS - 1]}
     assert not on_grid(inputs, few, few)
-    for name, much in (("WORTH", 1e9), ("PER_NUMBER", {8: 51})):
+    for name, much in (("BYTE_FLOPS", 1e9), ("BYTE_FLOPS_PER_NUMBER", {8: 51})):
         with monkeypatch.context() as patch:
-            patch.setattr(grid_rows, name, much)
+            patch.setattr(tuning, name, much)
             assert not on_grid(inputs, sides, sides)
     for broken in (
         {"tile_shape": lambda: None},

@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.gram import rows as columns
 from mercer.kernels import BSpline, Gaussian, Laplacian, Polynomial
 
 
 @pytest.fixture(autouse=True)
 def free_copies(monkeypatch):
     """Columns are left out of small matrices, too."""
-    monkeypatch.setattr(columns, "COPYING", 0)
+    monkeypatch.setattr("mercer.tuning.COPIED_NUMBER_COST", 0)
 
 
 def bordered(n, seed, inner=90):
@@ -58,5 +57,5 @@ def test_left_alone_where_it_saves_nothing_or_would_be_wrong():
 
 @pytest.mark.parametrize(("n", "m", "kept"), [(300, 7, 100), (3000, 1000, 90)])
 def test_a_copy_that_takes_longer_than_it_saves_is_not_made(n, m, kept, monkeypatch):
-    monkeypatch.setattr(columns, "COPYING", 50)
+    monkeypatch.setattr("mercer.tuning.COPIED_NUMBER_COST", 50)
     assert width(Gaussian(9.0).gram(bordered(n, 0), bordered(m, 1))) == kept

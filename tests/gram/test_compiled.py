@@ -14,7 +14,6 @@ import mercer
 from mercer import Gaussian, Gram, Laplacian, Linear, Polynomial, Similarity
 from mercer.formula import ROOT, Formula
 from mercer.formula.nodes import X_J, Z_J, dot, reduce_columns
-from mercer.gram import plan
 from mercer.gram.cpu import compiled, generated
 from mercer.gram.cpu.numba_header import header
 from mercer.gram.cpu.numba_source import NUMBA, render
@@ -31,7 +30,7 @@ LIMIT = {"float32": 1e-5, "float64": 1e-12}
 
 @pytest.fixture(autouse=True)
 def always_compile(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "COMPILE_WORK", 0)
+    monkeypatch.setattr("mercer.tuning.COMPILED_PAIRS", 0)
 
 
 def odd_operations() -> Formula:
@@ -201,7 +200,7 @@ def test_sources_are_kept_by_their_text(tmp_path, monkeypatch) -> None:
     engine = G._filler(G._plan())
     (kept,) = (tmp_path / "cache").glob("mercer_*.py")
     assert kept.read_text() == engine.compiled.source
-    assert (tmp_path / "cache").stat().st_mode & 0o077 == 0
+    assert (tmp_path / "cache").stat().st_mode & 0o022 == 0  # others may read it, as an image's
     # A stranger's file under the name of ours is not used.
     kept.write_text("raise SystemExit('not ours')")
     forget_modules(monkeypatch)

@@ -12,9 +12,9 @@ from mercer.kernels import Gaussian, Laplacian
 @pytest.fixture
 def eager(monkeypatch):
     """A series wherever there is one, in several steps."""
-    monkeypatch.setattr(fourier_product, "FEW_PAIRS", 0)
+    monkeypatch.setattr(fourier_product, "WAVE_PAIRS", 0)
     monkeypatch.setattr(fourier_product, "PRICE", Price(1e-9, 0.0))
-    monkeypatch.setattr(fourier_product, "ROWS", 32)
+    monkeypatch.setattr(fourier_product, "WAVE_ROWS", 32)
 
 
 KERNELS = [
@@ -75,7 +75,7 @@ def test_few_pairs_many_columns_and_other_kernels_have_no_series(eager, monkeypa
     assert fourier_product.series_of(few, 1) is not None
     with mercer.config(memory=500):
         assert fourier_product.series_of(few, 1) is None
-    monkeypatch.setattr(fourier_product, "FEW_PAIRS", 1e9)
+    monkeypatch.setattr(fourier_product, "WAVE_PAIRS", 1e9)
     assert fourier_product.series_of(few, 1) is None
 
 

@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 import mercer
+import mercer.tuning as tuning
 from mercer import Gaussian, Laplacian, Polynomial, Similarity
 from mercer.gram import plan
 from mercer.kernels import parse
@@ -29,7 +30,7 @@ def planned(k, n: int, columns: int, limit: int, threads: int = 2, **options):
 def test_scratch_stays_below_the_limit(text: str, limit: int) -> None:
     p = planned(parse(text), 20_000, 30, limit)
     assert p.scratch_bytes <= limit / 1.1
-    assert p.scratch_bytes <= 2 * plan.SCRATCH, "more scratch than the caches can use"
+    assert p.scratch_bytes <= 2 * tuning.SCRATCH_BYTES, "more scratch than the caches can use"
     assert 1 <= p.tile[0] <= 20_000
     assert 1 <= p.tile[1] <= 20_000
 

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import mercer
+import mercer.tuning as tuning
 from mercer import Gaussian, KernelExpansion, KernelSVC, KernelSVR, Linear, Polynomial
 from mercer.formula.monomials import HIGHEST, powers_of_dot
 from mercer.formula.nodes import ROOT, const, dot
@@ -61,10 +62,10 @@ def test_the_sum_is_that_over_all_points(kernel, columns, outputs):
 @pytest.mark.parametrize("outputs", [(), (2,), (9,)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_highest_degree_need_not_be_made(kernel, outputs, dtype, monkeypatch):
-    monkeypatch.setattr(monomial_sums, "CACHED", 100)
+    monkeypatch.setattr("mercer.tuning.MONOMIAL_NUMBERS", 100)
     Z, X = (rows.astype(dtype) for rows in drawn(4))
     coef = rng.normal(size=(len(Z), *outputs))
-    f, many = KernelExpansion(kernel, Z, coef), int(np.prod(outputs)) > monomial_sums.FEW_OUTPUTS
+    f, many = KernelExpansion(kernel, Z, coef), int(np.prod(outputs)) > tuning.FEW_OUTPUTS
     K = make_gram(kernel, X.astype(float), Z.astype(float)).dense()
     error = 1e-13 if dtype == np.float64 else 1e-6
     assert np.abs(f(X) - K @ coef).max() <= error * (np.abs(K) @ np.abs(coef)).max()

@@ -222,9 +222,8 @@ def test_explain_shows_every_part() -> None:
 
 
 def test_explain_shows_the_generated_source(monkeypatch) -> None:
-    from mercer.gram import plan
 
-    monkeypatch.setattr(plan, "COMPILE_WORK", 0)
+    monkeypatch.setattr("mercer.tuning.COMPILED_PAIRS", 0)
     e = Gaussian().explain(X)
     assert "def fill(" in e.source
     assert "generated source" in str(e)

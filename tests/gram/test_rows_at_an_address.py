@@ -60,7 +60,7 @@ def _check_rows(function, K, tolerance):
     Z = np.ascontiguousarray(panels.transpose(0, 2, 1))
     shape = np.array([n, length, *function.widths])
     for rows in ([5], [7, 300], [0, 319, 17, 256]):
-        out = np.zeros((TOGETHER, n), function.dtype)
+        out = np.zeros((TOGETHER, n), function.left.dtype)
         chosen = np.zeros(1 + 2 * TOGETHER, np.int64)
         chosen[0] = len(rows)
         chosen[1 : 1 + len(rows)] = np.array(rows) * function.left.shape[1]

@@ -67,8 +67,8 @@ def test_a_given_matrix(data):
 
 
 def test_long_lists_of_rows_are_cut(monkeypatch, data):
-    monkeypatch.setattr("mercer.gram.rows_of_k.HEIGHT", 8)
-    monkeypatch.setattr("mercer.gram.rows_of_k.WIDTH", 16)
+    monkeypatch.setattr("mercer.tuning.PRODUCT_ROWS", 8)
+    monkeypatch.setattr("mercer.tuning.ROW_TILE_COLUMNS", 16)
     K, panels = Gaussian()(data), RowsOfK(Gaussian().gram(data), threads=2)
     rows, coef = np.arange(69, 9, -1), np.linspace(-1, 1, 60)
     np.testing.assert_allclose(panels.rows(rows), K[rows], rtol=1e-10)

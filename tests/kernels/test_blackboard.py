@@ -1,9 +1,12 @@
 """Formulas of x and z as they stand on a blackboard: read, recognized, computed, proved."""
 
 import math
+import re
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import mercer
 from mercer import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
@@ -79,6 +82,10 @@ def test_known_kernels_are_recognized():
         ("tanh(x·z - 1)", False),
         ("log(1 + |x-z|^2)", False),
         ("x1 + z1", False),
+        ("1/(x·z)", False),
+        ("|x|^2·|z|^2/exp(x·z)", False),
+        ("(x1·z1)^-2", True),
+        ("cos(1/|x| - 1/|z|)", True),
     ],
 )
 def test_the_answer_is_for_what_was_written(text, answer):
@@ -100,12 +107,67 @@ def test_the_answer_is_for_what_was_written(text, answer):
         ("min(x)", "two numbers", "min(x)"),
         ("2*xz", "x·z", "xz"),
         ("2·gausian(1)^2", "gaussian", "gausian"),
+        ("log(1 + gaussian(1))·x·z", "cannot stand here", "log(1 + gaussian(1))"),
+        ("x·z + 1/0", "divided by 0", "1/0"),
     ],
 )
 def test_errors_point_at_what_was_typed(text, words, part):
     with pytest.raises(GrammarError, match=words) as caught:
         parse(text)
     assert text[caught.value.start : caught.value.end] == part
+
+
+#: Parts of formulas, of x alone; those of z alone follow.
+HALVES = ["|x|", "x1", "sin(x1)", "exp(-|x|^2/2)", "1/(1 + |x|^2)", "x·x", "exp(x1)", "√(|x|)"]
+PAIRS = [
+    "x·z",
+    "exp(x·z)",
+    "exp(-|x-z|^2/2)",
+    "(1+x·z)^2",
+    "gaussian(0.5)",
+    "1/exp(x·z)",
+    "2",
+    "-1",
+]
+
+
+@given(st.data())
+@settings(max_examples=100, deadline=None)
+def test_products_of_halves_are_proved_where_they_are_kernels(data):
+    f = data.draw(st.lists(st.sampled_from(HALVES), min_size=1, max_size=3))
+    parts = [*f, *(re.sub(r"x(?!p)", "z", part) for part in f)]
+    parts += data.draw(st.lists(st.sampled_from(PAIRS), max_size=2))
+    order = data.draw(st.permutations(parts))
+    signs = [data.draw(st.sampled_from("··/")) if "gaussian" not in part else "·" for part in order]
+    text = order[0] + "".join(f"{sign}({p})" for sign, p in zip(signs[1:], order[1:], strict=True))
+    parted = None
+    try:
+        kernel = parse(text)
+    except GrammarError as error:  # a sign may have parted a factor from its twin
+        parted = str(error)
+    if parted is not None:
+        assert re.search("symmetric|cannot stand", parted)
+        return
+    powers = [1, *(1 if sign == "·" else -1 for sign in signs[1:])]
+    values = [value(part) ** power for part, power in zip(order, powers, strict=True)]
+    expected = np.prod(values, axis=0)
+    assert np.allclose(kernel(X, Z), expected, rtol=1e-9)
+    assert parse(repr(kernel)) == kernel
+    if kernel.claim().holds:
+        K = np.asarray(kernel(np.vstack([X, -Z])))
+        assert np.linalg.eigvalsh((K + K.T) / 2).min() > -1e-9 * np.abs(K).max()
+
+
+def value(part):
+    """A part by NumPy, from the text alone."""
+    scope = {"np": np, "APART": APART, "DOT": DOT}
+    text = part.replace("gaussian(0.5)", "exp(-2*|x-z|^2)").replace("√", "np.sqrt")
+    text = text.replace("|x-z|^2", "APART**2").replace("x·z", "DOT").replace("^", "**")
+    text = re.sub(r"\b(exp|sin)\b", r"np.\1", text)
+    for side, S, norm in (("x", X, NX), ("z", Z, NZ)):
+        scope[f"{side}1"], scope[f"N{side}"] = (S[:, :1] if side == "x" else S[:, :1].T), norm
+        text = text.replace(f"|{side}|", f"N{side}").replace(f"{side}·{side}", f"N{side}**2")
+    return eval(text, scope) * np.ones(DOT.shape)
 
 
 def test_numbers_of_a_formula_have_their_places():

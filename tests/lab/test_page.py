@@ -158,7 +158,7 @@ def test_gram(open_page):
     page.get_by_role("button", name="Distances").click()
     assert "KernelPCA" in page.evaluate("lab.panel.script()")
     page.get_by_role("button", name="Lift by x₁x₂").click()
-    assert "A level plane parts the classes" in page.inner_text("main")
+    assert "A level plane separates the classes" in page.inner_text("main")
     page.get_by_label("lifted").press("ArrowLeft")
     page.wait_for_function("() => lab.panel.space.lift < 1")
     page.wait_for_function("() => location.hash.includes('show=product')")

@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import warnings
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -50,6 +51,27 @@ function answer(job) {
   return found;
 }
 """
+
+
+def in_browser(answer, jobs):
+    """The same script in a page of Chromium."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if not (chromium and find_spec("playwright")):
+        pytest.skip("Playwright or Chromium is not installed")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
+        )
+        page = browser.new_page()
+        each = "jobs.map((job) => { try { return answer(job); } catch (e) { return {error: e.message}; } })"
+        found = []
+        for start in range(0, len(jobs), 500):
+            code = f"(jobs) => {{ {script('learners')}\n{answer}\nreturn JSON.stringify({each}); }}"
+            found += json.loads(page.evaluate(code, jobs[start : start + 500]))
+        browser.close()
+    return found
 
 
 def in_node(answer, jobs):
@@ -127,7 +149,7 @@ def scores(model, Q):
     return (shares[:, 1:] - shares[:, :1] if shares.shape[1] == 2 else shares).T
 
 
-def compare(states, seed):
+def compare(states, seed, run):
     """One learner per state and kernel, in turn; what differs, and how many were equal."""
     rng, jobs, expected = np.random.RandomState(seed), [], []
     turn = itertools.cycle(LEARNERS)
@@ -155,7 +177,7 @@ def compare(states, seed):
             expected.append((repr(k), X, y, k, f, trace))
     wrong = []
     for job, found, (k, X, y, kernel, f, trace) in zip(
-        jobs, in_node(LEARN, jobs), expected, strict=True
+        jobs, run(LEARN, jobs), expected, strict=True
     ):
         where = f"{job['learner']} {job['options']} {k}"
         if f is None or "error" in found:
@@ -194,17 +216,23 @@ def same_visits(trace, found):
     )
 
 
-@needs_node
-def test_learners_give_the_library_s_numbers():
-    wrong, equal = compare(10, 0)
+RUNNERS = [
+    pytest.param(in_node, marks=needs_node, id="node"),
+    pytest.param(in_browser, id="browser"),
+]
+
+
+@pytest.mark.parametrize("run", RUNNERS)
+def test_learners_give_the_library_s_numbers(run):
+    wrong, equal = compare(5, 0, run)
     assert not wrong, "\n".join(wrong)
-    assert equal > 400
+    assert equal > 200
 
 
-@needs_node
 @pytest.mark.slow
-def test_learners_give_the_library_s_numbers_on_two_hundred_states():
-    wrong, equal = compare(200, 1)
+@pytest.mark.parametrize("run", RUNNERS)
+def test_learners_give_the_library_s_numbers_on_two_hundred_states(run):
+    wrong, equal = compare(200, 1, run)
     assert not wrong, f"{len(wrong)} differ, {equal} do not\n" + "\n".join(wrong[:40])
 
 

@@ -11,7 +11,9 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from mercer import (
+    KernelKMeans,
     KernelLogisticRegression,
+    KernelOneClass,
     KernelPerceptron,
     KernelRidge,
     KernelSVC,
@@ -197,12 +199,60 @@ def test_the_part_of_a_plane_inside_a_box(monkeypatch):
 
 
 def test_what_has_no_film():
-    with pytest.raises(TypeError, match="no film of KernelRidge; there are films of"):
-        plot.film(KernelRidge(), X, Y)
-    with pytest.raises(ValueError, match="two classes, not 3"):
-        plot.film(KernelPerceptron("linear()"), *data.blobs(9, classes=3))
+    with pytest.raises(TypeError, match="no film of KernelSVC: its kernel has no width"):
+        plot.film(KernelSVC("linear()"), *data.blobs(9, classes=3))
     with pytest.raises(ValueError, match="over one input"):
         plot.film(LocalLinearRegressor(), X, Y)
+
+
+@pytest.mark.parametrize(
+    ("model", "points"),
+    [
+        (KernelRidge("gaussian(0.5)"), data.sine_linear_noise(20)),
+        (KernelRidge("linear()", alpha=0.1), data.sine_linear_noise(20)),
+        (KernelOneClass("gaussian(0.3)"), (data.moons(30)[0],)),
+        (KernelKMeans("gaussian(0.3)", 2), (data.moons(30)[0],)),
+        (KernelPerceptron("gaussian(0.5)", random_state=0), data.blobs(30, classes=3)),
+        (KernelSVC("2*gaussian(0.3) + 1"), data.hard_line(20)),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_all_others_go_from_wide_to_narrow(model, points):
+    film = plot.film(model, *points, frames=5)
+    name, values = "sigma", [0.3, 0.5]
+    if "linear" in repr(model.kernel):
+        name, values = "alpha", [0.1]
+    middle = film.caption(2)
+    assert any(middle.startswith(f"{name} = {value:g}") for value in values), middle
+    pictures = []
+    for i in (0, 4):
+        film.caption(i)
+        buffer = io.BytesIO()
+        film.figure.savefig(buffer, format="png", dpi=30)
+        pictures.append(buffer.getvalue())
+    assert pictures[0] != pictures[1]
+    if len(points) == 2 and "training error" in middle:  # that of the model itself
+        said = model.fit(*points).predict(points[0])
+        wrong = np.mean(said != points[1])
+        error = (
+            f"{wrong:.1%}"
+            if hasattr(model, "classes_")
+            else f"{np.mean((said - points[1]) ** 2):.3g}"
+        )
+        assert middle.endswith(error)
+
+
+def test_the_page_of_a_perceptron_computes(tmp_path):
+    model = KernelPerceptron("gaussian(0.5)", random_state=0)
+    film = plot.film(model, *data.moons(30), frames=4)
+    text = film.save(tmp_path / "x.html").read_text(encoding="utf-8")
+    assert '"law"' in text
+    assert "image/png" not in text
+    assert len(text) < 300_000
+    bias = plot.film(
+        KernelPerceptron("gaussian(0.5)", fit_intercept=True), *data.moons(30), frames=4
+    )
+    assert "image/png" in bias.save(tmp_path / "y.html", dpi=20).read_text(encoding="utf-8")
 
 
 @pytest.fixture

@@ -177,6 +177,27 @@ def test_a_curve_over_one_input():
     assert 'aria-label="fitted curve"' in report.render(few(found, learners=["smoother"]), found)
 
 
+def test_a_learned_metric_says_which_columns_and_directions_matter():
+    import pandas as pd
+
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(random.normal(size=(200, 3)), columns=["a", "b", EVIL])
+    y = np.sin(2 * (X["a"] - X["b"])).to_numpy()
+    options = {"learners": ["ridge"], "rivals": ["rfm"], "holdout": None, "cv": 2}
+    board = compare(X, y, kernels=["gaussian(1)"], **options)
+    learner = board.best[-1]
+    assert learner.metric_.ndim == 2
+    page = report.render(board, (X, y))  # a kernel on values and ranks is drawn, too
+    words = Page(page).text
+    assert "A full metric, learned in" in words
+    leading = re.search(r"leading direction has (\d+) % of it: (.*?) …", words)
+    assert int(leading[1]) > 90
+    first, second = re.findall(r"([+-]0\.\d+) · (\w)", leading[2])[:2]
+    assert {first[1], second[1]} == {"a", "b"}
+    assert float(first[0]) * float(second[0]) < -0.3
+    assert "<script>" not in page
+
+
 def test_images_are_shown_as_pictures():
     digits = data.digits()
     part = replace(digits, X=digits.X[:150], y=digits.y[:150])

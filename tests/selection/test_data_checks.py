@@ -140,10 +140,11 @@ def test_copies_are_held_out_together():
     assert (groups[:60] == groups[300:]).all()
     from mercer.selection.folds import splits_of
     from mercer.selection.holdout import plan_holdout
+    from mercer.selection.racing.clock import Clock
 
-    plan = plan_holdout(checked, "auto", None, 0)
+    plan = plan_holdout(checked, "auto", Clock(None), 0)
     splits = splits_of(5, checked.found.X, checked.found.y, True, 1, 0, groups=groups)[0][0]
-    for train, test in [*plan.parts, *plan_holdout(checked, 0.2, None, 0).parts, *splits]:
+    for train, test in [*plan.parts, *plan_holdout(checked, 0.2, Clock(None), 0).parts, *splits]:
         assert set(groups[train]).isdisjoint(groups[test])
 
 

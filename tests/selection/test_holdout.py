@@ -19,6 +19,7 @@ from mercer.selection.holdout import (
     plan_holdout,
 )
 from mercer.selection.metrics import accuracy, r2
+from mercer.selection.racing.clock import Clock
 
 FEW = {"kernels": ["gaussian(1)", "linear()"], "learners": ["ridge"], "cv": 3}
 
@@ -88,12 +89,19 @@ def test_a_share_none_and_nonsense():
 def test_parts_have_the_shares_of_the_classes():
     y = np.array(["a"] * 80 + ["b"] * 20)
     found = check(Dataset.of(np.random.default_rng(0).normal(size=(100, 2)), y))
-    plan = plan_holdout(found, "auto", None, 0)
+    plan = plan_holdout(found, "auto", Clock(None), 0)
     assert plan.in_turn
     assert [int((y[test] == "b").sum()) for _, test in plan.parts] == [4] * 5
     assert np.array_equal(np.sort(np.concatenate([t for _, t in plan.parts])), np.arange(100))
     assert all(set(train).isdisjoint(test) for train, test in plan.parts)
-    assert not plan_holdout(found, "auto", 2.0, 0).in_turn  # no time for six choices
+    assert not plan_holdout(found, "auto", Clock(2.0), 0).in_turn  # no time for six choices
+
+
+def test_parts_are_held_out_in_turn_where_the_processor_has_time_for_it(monkeypatch):
+    found = check(Dataset.of(*data(100)))
+    for crowding, in_turn in ((1.1, True), (3.0, False)):
+        monkeypatch.setattr(Clock, "crowding", lambda self, c=crowding: c)
+        assert plan_holdout(found, "auto", Clock(20.0), 0).in_turn is in_turn
 
 
 def test_ctrl_c_in_a_part_keeps_the_model(monkeypatch):
@@ -247,7 +255,7 @@ def test_copies_do_not_change_the_shares_of_what_is_kept_back():
     X = np.vstack([random.normal(size=(2_000, 2)), np.repeat(random.normal(size=(50, 2)), 20, 0)])
     y = np.repeat(["single", "copied"], [2_000, 1_000])
     found = check(Dataset.of(X, y))
-    ((train, test),) = plan_holdout(found, 0.2, None, 0).parts
+    ((train, test),) = plan_holdout(found, 0.2, Clock(None), 0).parts
     assert set(found.groups[train]).isdisjoint(found.groups[test])
     assert 580 <= len(test) <= 640
     assert 0.3 < np.mean(y[test] == "copied") < 0.37

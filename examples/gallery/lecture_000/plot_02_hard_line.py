@@ -3,7 +3,7 @@ Too hard for a threshold
 ========================
 
 One class on both sides of the other. The map x ↦ (x, x²) moves the points to a parabola, where
-a line parts them.
+a line separates them.
 """
 
 import matplotlib.pyplot as plt

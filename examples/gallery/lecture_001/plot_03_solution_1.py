@@ -2,7 +2,7 @@
 Rings, solution 1: the squared distance
 =======================================
 
-Add x₁² + x₂² as a third feature: a plane parts the rings.
+Add x₁² + x₂² as a third feature: a plane separates the rings.
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,7 @@
 Rings, solution 2: the squares
 ==============================
 
-Use x₁² and x₂² alone: a line parts the rings.
+Use x₁² and x₂² alone: a line separates the rings.
 """
 
 import matplotlib.pyplot as plt

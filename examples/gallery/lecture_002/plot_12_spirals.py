@@ -2,7 +2,7 @@
 Two spirals, unrolled
 =====================
 
-In polar form, with the winding taken out, a line parts them. Two turns: the angle runs by ω =
+In polar form, with the winding taken out, a line separates them. Two turns: the angle runs by ω =
 2π·2 per unit of radius.
 """
 

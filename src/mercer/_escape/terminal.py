@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import unicodedata
 from collections.abc import Callable
@@ -52,6 +53,15 @@ def encodable(text: str, encoding: str) -> str:
     except LookupError:  # an encoding that Python does not know
         pass
     return text
+
+
+def as_lines(drawn: Any, width: int = 80) -> str:
+    """What `rich` draws, without colors and without blanks at the ends of lines."""
+    from rich.console import Console
+
+    stream = io.StringIO()
+    Console(file=stream, width=width, color_system=None, highlight=False).print(drawn)
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
 
 
 def printable(show: Callable[[Any], str]) -> Callable[[Any], str]:

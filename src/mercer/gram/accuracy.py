@@ -28,10 +28,6 @@ PROMISED = {4: 1e-5, 8: 1e-12}
 TOLERANCE = {size: 0.8 * error for size, error in PROMISED.items()}
 #: Pairs closer than this share of ‖x‖² + ‖z‖² are computed from their difference.
 NEAR = 0.05
-#: Up to this many columns the difference itself is as fast as the matrix product.
-DIRECT_COLUMNS = 16
-#: Below this many multiplications the difference costs nothing worth saving.
-SMALL_WORK = 200_000
 
 
 #: Powers in the sum of one column up to which float32 keeps its digits: the truncated powers of a
@@ -75,11 +71,7 @@ class Ends:
 
     raw: float
     centered: float
-    spread: float
-
-    @classmethod
-    def uncentered(cls, raw: float) -> Ends:
-        return cls(raw, raw, 0.0)
+    spread: float = 0.0
 
 
 def product_error(

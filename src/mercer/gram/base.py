@@ -236,6 +236,10 @@ class Gram(Arithmetic, ABC):
         """How K V is computed where no pairs are; nothing where they are."""
         return ""
 
+    def products_in_words(self) -> dict[Input, str]:
+        """The inputs whose products are made in a way of their own, and how."""
+        return {}
+
     def sample(self) -> Gram:
         """A resident part of K that stands for all of it where K is explained."""
         return self

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+import mercer.tuning as tuning
 from mercer._arrays import is_sparse
 from mercer._config import get_config
 from mercer._lazy import record
@@ -30,19 +31,8 @@ from mercer.gram.rows import used_columns
 
 #: The environment variable that turns products of bytes off.
 OFF_SWITCH = "MERCER_BYTE_PRODUCTS"
-#: Multiply-adds from which products of bytes pay: BLAS takes some 2 ms for them.
-WORTH = 1e8
-#: Multiply-adds per number of the data from which on a copy in bytes pays, by the size of a number:
-#: the copy takes 1.2 ns each, and bytes save 0.032 (float64) or 0.014 ns (float32) a multiply-add.
-PER_NUMBER = {8: 75, 4: 170}
 #: The widest rows whose sums are certain to fit 32 bits.
 COLUMNS = 1 << 16
-#: Rows and columns of a tile below which packing the bytes costs more than it saves.
-LEAST = 16
-#: The largest share of the memory limit that the copies may take.
-ROOM = 0.125
-#: Rows at a time where a product with a vector makes a copy.
-PANEL = 2048
 #: Numbers before the columns of a row that `mercer.gram.cpu.panel_sums` takes by products; in
 #: `GridRows.words` a whole number of the row, and the scale of its sums.
 BEFORE = 2
@@ -77,7 +67,8 @@ class GridRows:
         """Rows minus the center c (in grid units; 0 in dropped columns)."""
         center = center[self.used]
         parts = [
-            self.codes[rows, : len(center)] @ center for rows in cut(0, len(self.codes), PANEL)
+            self.codes[rows, : len(center)] @ center
+            for rows in cut(0, len(self.codes), tuning.COPIED_ROWS)
         ]
         along = np.concatenate(parts) + self.grid.low * center.sum()
         left = self.left - along + float(center @ center)
@@ -163,7 +154,7 @@ def about(center: np.ndarray, x: GridRows, z: GridRows) -> tuple[GridRows, GridR
 
 def worth(shape: tuple[int, ...]) -> bool:
     """Whether a tile is large enough that packing its bytes pays."""
-    return min(shape) >= LEAST
+    return min(shape) >= tuning.BYTE_TILE_ROWS
 
 
 def on_grid(
@@ -190,11 +181,15 @@ def on_grid(
 
 def _pays(x: np.ndarray, z: np.ndarray) -> bool:
     n, m, columns = len(x), len(z), x.shape[1]
-    if n * m * columns < WORTH or columns > COLUMNS or min(n, m) < LEAST:
+    if (
+        n * m * columns < tuning.BYTE_FLOPS
+        or columns > COLUMNS
+        or min(n, m) < tuning.BYTE_TILE_ROWS
+    ):
         return False
-    if n * m < PER_NUMBER[x.dtype.itemsize] * (n + m):
+    if n * m < tuning.BYTE_FLOPS_PER_NUMBER[x.dtype.itemsize] * (n + m):
         return False
-    if (n + m) * columns > ROOM * get_config().memory_bytes:
+    if (n + m) * columns > tuning.COPY_SHARE * get_config().memory_bytes:
         return False
     if os.environ.get(OFF_SWITCH) == "0":
         return False

@@ -10,7 +10,6 @@ from mercer._lazy import record
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import make_gram
 from mercer.gram.form import Program
-from mercer.gram.host import HostGram
 from mercer.gram.plan import Plan
 from mercer.kernels.core import Kernel
 
@@ -56,14 +55,10 @@ def explain(kernel: Kernel, X: Any, Z: Any = None) -> Explanation:
     gram = gram.sample()
     plan, text = gram.describe()
     program = getattr(gram, "program", None)  # an engine may compute k in another way
-    rows = (
-        []
-        if program is None
-        else [
-            *(f"rowx{i} = {f!r}" for i, f in enumerate(program.row_x)),
-            *(f"rowz{i} = {f!r}" for i, f in enumerate(program.row_z)),
-        ]
-    )
+    rows: list[str] = []
+    for side in "xz" if program is not None else "":
+        values = getattr(program, f"row_{side}")
+        rows += [f"row{side}{i} = {f!r}" for i, f in enumerate(values)]
     return Explanation(
         _tree(kernel),
         repr(gram.formula),
@@ -81,7 +76,7 @@ def explain(kernel: Kernel, X: Any, Z: Any = None) -> Explanation:
 def _sources(gram: Gram, program: Program) -> tuple[str, ...]:
     """The matrices that the formula needs, and how each is made."""
     sources = []
-    ways = gram.products_in_words() if isinstance(gram, HostGram) else {}
+    ways = gram.products_in_words()
     for source in program.sources:
         method = gram.methods.get(source.rows) if source.kind != "opaque" else None
         if method is not None and method.how == "direct" and source.kind == "product":

@@ -24,9 +24,7 @@ from mercer.gram.byte_rows import worth
 from mercer.gram.form import Program
 from mercer.gram.operand import Operand, over_sets, reduced
 from mercer.gram.rows import scatters, stays_sparse
-
-#: Elements handled at a time where temporaries should stay in cache.
-CACHE_ELEMENTS = 1 << 16
+from mercer.tuning import CACHE_ELEMENTS
 
 
 class Filler:
@@ -56,7 +54,14 @@ class Filler:
             self.fill(rows, columns, whole, scratch)
             out[...] = whole
             return
-        tiles = self._buffers(out, scratch)
+        # An array per source: the first is made in that of the result, others in scratch memory. A
+        # compiled loop takes differences as it goes and needs no matrix of them.
+        tiles: list[np.ndarray | None] = [None] * len(self.program.sources)
+        place: np.ndarray | None = out
+        for i, source in enumerate(self.program.sources):
+            if self.compiled is None or source.kind != "direct":
+                same = scratch.get(("tile", i), out.shape, self.x.dtype) if place is None else out
+                tiles[i], place = same, None
         if not self.program.fused:
             self._fill_matrices(rows, columns, tiles, scratch)
         if self.compiled is not None:
@@ -85,21 +90,6 @@ class Filler:
                 self._repaired(source.node, rows, columns, tile, product, scratch)
             elif source.kind == "opaque":
                 self._opaque(source.node, rows, columns, tile)
-
-    def _buffers(self, out: np.ndarray, scratch: Scratch) -> list[np.ndarray | None]:
-        """An array per source: the first is made in that of the result, others in scratch memory.
-
-        A compiled loop takes differences as it goes and needs no matrix of them.
-        """
-        tiles: list[np.ndarray | None] = [None] * len(self.program.sources)
-        room: np.ndarray | None = out
-        for i, source in enumerate(self.program.sources):
-            if self.compiled is None or source.kind != "direct":
-                tiles[i] = (
-                    scratch.get(("tile", i), out.shape, self.x.dtype) if room is None else out
-                )
-                room = None
-        return tiles
 
     def _epilogue(self, rows: slice, columns: slice, tiles: list[Any], out: np.ndarray) -> None:
         formula = self.program.epilogue

@@ -84,6 +84,11 @@ class Program:
         return tuple(s.node.value[0] for s in self.sources if s.kind == "opaque")
 
     @cached_property
+    def symmetric(self) -> bool:
+        """Whether k(x, z) = k(z, x): of a formula always, of an opaque kernel where it says so."""
+        return all(leaf.symmetric for leaf in self.opaque)
+
+    @cached_property
     def direct(self) -> tuple[Input, ...]:
         """The inputs whose coordinates a loop over pairs reads, one per source."""
         return tuple(s.rows for s in self.sources if s.kind == "direct")

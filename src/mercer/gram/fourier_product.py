@@ -23,11 +23,10 @@ from mercer.gram.fourier_series import (
     cheaper_series,
     not_below_zero,
 )
+from mercer.tuning import WAVE_ENTRIES, WAVE_PAIRS, WAVE_ROWS
 
-#: Measured on two cores, doubled; and pairs below which the calls of NumPy take longer.
-PRICE, FEW_PAIRS = Price(1.0, 20.0), 1e7
-#: Complex numbers of a step, and rows at most.
-ENTRIES, ROWS = 1 << 15, 512
+#: Measured on two cores, doubled.
+PRICE = Price(1.0, 20.0)
 #: Error of k, relative to its largest value, by the size of a number.
 ACCURACY = {4: 2.0**-24, 8: 2.0**-51}
 
@@ -43,7 +42,7 @@ def series_of(gram: Any, vectors: int) -> tuple[Input, list[Series]] | None:
         return low.min(axis=0), high.max(axis=0)
 
     accuracy = ACCURACY[gram.dtype.itemsize]
-    series = cheaper_series(gram, vectors, PRICE, FEW_PAIRS, ends, accuracy)
+    series = cheaper_series(gram, vectors, PRICE, WAVE_PAIRS, ends, accuracy)
     terms = 0 if series is None else sum(s.terms for s in series[1])
     return series if 64 * vectors * terms <= gram.limit_bytes else None
 
@@ -59,7 +58,7 @@ def _product(series: Series, x: np.ndarray, z: np.ndarray, V: np.ndarray) -> np.
     kind = np.result_type(V.dtype, np.complex64)
     vectors, last = V.shape[1], series.weights.shape[-1]
     shape = (vectors * series.terms // last, last)
-    step = max(1, min(ROWS, ENTRIES // shape[0]))
+    step = max(1, min(WAVE_ROWS, WAVE_ENTRIES // shape[0]))
     threads = threads_for(8.0 * (len(x) + len(z)) * vectors * series.terms)
     sums = [np.zeros(shape, dtype=kind) for _ in range(threads)]
 

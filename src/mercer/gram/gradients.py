@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+import mercer.tuning as tuning
 from mercer._arrays import host, is_sparse
 from mercer._config import get_config
 from mercer._examples import count, take
@@ -43,13 +44,6 @@ from mercer.gram.operand import over_sets
 from mercer.gram.rows import as_rows, matrix
 from mercer.kernels.catalog import FUNCTIONS
 from mercer.kernels.core import Kernel
-
-#: The share of the memory limit for operands and results at a time; the rows of a tile that is
-#: multiplied column by column, the arrays of its size that this takes per column, and the threads
-#: that room is left for.
-SHARE, HEIGHT, PER_COLUMN, SHARED = 0.125, 64, 4, 8
-#: Arrays of the slopes' size that one gradient takes.
-COPIES = 4
 
 
 def weighted_gradient(kernel: Kernel, X: Any, Z: Any, coef: np.ndarray) -> np.ndarray:
@@ -89,7 +83,11 @@ def outer_product(
     """
     n, width, total = count(X), _columns_of(X), 0.0
     w = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
-    step = max(1, int(SHARE * get_config().memory_bytes) // (8 * COPIES * coef.shape[1] * width))
+    step = max(
+        1,
+        int(tuning.GRADIENT_SHARE * get_config().memory_bytes)
+        // (8 * tuning.SLOPE_ARRAYS * coef.shape[1] * width),
+    )
     for start in range(0, n, step):
         some = np.arange(start, min(start + step, n))
         slopes = weighted_gradient(kernel, take(X, some), Z, coef)
@@ -132,7 +130,7 @@ def _by_product(
         center = V.mean(axis=0)
         U, V = U - center, V - center
     out = np.empty((n, coef.shape[1], d))
-    step = int(max(1, SHARE * get_config().memory_bytes // (8 * (n + m) * (d + 1))))
+    step = int(max(1, tuning.GRADIENT_SHARE * get_config().memory_bytes // (8 * (n + m) * (d + 1))))
     for start in range(0, coef.shape[1], step):
         some = coef[:, start : start + step].astype(np.float64)
         t = some.shape[1]
@@ -170,8 +168,14 @@ def _by_columns(
                 out[rows, :, j] += (weights * part) @ a
 
     # Tiles of one width, however many threads there are: sums then round alike.
-    room = SHARE * get_config().memory_bytes / (8 * PER_COLUMN * d * HEIGHT * SHARED)
-    tiling = Tiling(gram.shape, (HEIGHT, int(np.clip(room, 16, 2048))), get_config().n_threads)
+    room = (
+        tuning.GRADIENT_SHARE
+        * get_config().memory_bytes
+        / (8 * tuning.COLUMN_ARRAYS * d * tuning.GRADIENT_ROWS * tuning.GRADIENT_THREADS)
+    )
+    tiling = Tiling(
+        gram.shape, (tuning.GRADIENT_ROWS, int(np.clip(room, 16, 2048))), get_config().n_threads
+    )
     gram.sweep(body, tiling=tiling, what="gradients")
     return out
 

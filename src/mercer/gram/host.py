@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+import mercer.tuning as tuning
 from mercer._arrays import is_sparse, numpy_namespace
 from mercer._config import get_config
 from mercer._examples import take, widened
@@ -18,7 +19,6 @@ from mercer._tiles import Scratch, Tiling, mirror, set_diagonal, stretch, sweep
 from mercer.formula import Formula
 from mercer.formula.nodes import Input
 from mercer.gram import fourier_product
-from mercer.gram.accuracy import SMALL_WORK
 from mercer.gram.base import (
     Body,
     Gram,
@@ -33,21 +33,11 @@ from mercer.gram.fill import PRODUCTS, Filler
 from mercer.gram.form import Program, form_for
 from mercer.gram.fourier_series import AT_ONCE, Series, in_words
 from mercer.gram.operand import Operand, row_value
-from mercer.gram.plan import (
-    COMPILE_WORK,
-    FUSED_COLUMNS,
-    Cost,
-    Plan,
-    make_plan,
-    operations,
-)
+from mercer.gram.plan import Cost, Plan, make_plan, operations
 from mercer.gram.prepare import prepare, swap_values
 from mercer.gram.rows import Rows
 from mercer.gram.rows_of_k import RowsOfK
 from mercer.kernels.core import Kernel
-
-#: Bytes and sources at most of a K that is made as one tile, without a plan.
-FEW_BYTES, FEW_SOURCES = 1 << 20, 4
 
 
 class HostGram(Gram):
@@ -92,7 +82,7 @@ class HostGram(Gram):
 
     @property
     def symmetric(self) -> bool:
-        return all(leaf.symmetric for leaf in self.program.opaque)
+        return self.program.symmetric
 
     @property
     def cost(self) -> Cost:
@@ -100,13 +90,19 @@ class HostGram(Gram):
 
     @property
     def bytes_per_row(self) -> int:
-        return sum(_row_bytes(m) for m in self._z.matrices.values())
+        total = 0
+        for m in self._z.matrices.values():
+            if is_sparse(m):
+                total += (m.data.nbytes + m.indices.nbytes) // max(1, m.shape[0]) + 8
+            else:
+                total += m.shape[1] * m.dtype.itemsize
+        return int(total)
 
     # --- views -----------------------------------------------------------------------------
 
     @property
     def T(self) -> Gram:
-        if self.square and self.symmetric:
+        if self.square and self.program.symmetric:
             return self
         x, z = self._z, self._x
         if self.program.row_x or self.program.row_z:
@@ -154,7 +150,7 @@ class HostGram(Gram):
             )
         plan = self._plan(dense=True, fixed=fixed)
         K = np.empty(self.shape, dtype=self.dtype) if out is None else out
-        halves = self.square and self.symmetric
+        halves = self.square and self.program.symmetric
         triangle = halves and plan.threads * plan.tile[0] < 2 * self.shape[0]
 
         def body(rows: slice, columns: slice, tile: np.ndarray, scratch: Scratch) -> None:
@@ -170,13 +166,17 @@ class HostGram(Gram):
         """Whether K is made as one tile, without a plan: sizes and the program decide."""
         program, x, z = self.program, self._x, self._z
         pairs, sources = self.shape[0] * self.shape[1], len(program.sources)
-        if pairs * self.dtype.itemsize > FEW_BYTES or sources > FEW_SOURCES or program.opaque:
+        if (
+            pairs * self.dtype.itemsize > tuning.ONE_TILE_BYTES
+            or sources > tuning.ONE_TILE_SOURCES
+            or program.opaque
+        ):
             return False
         if x.is_sparse or z.is_sparse:
             return False
         widths = [m.shape[1] for m in z.matrices.values()]
-        if pairs * max(widths, default=0) > SMALL_WORK:
-            if program.fused or pairs * operations(program.epilogue) >= COMPILE_WORK:
+        if pairs * max(widths, default=0) > tuning.SMALL_WORK:
+            if program.fused or pairs * operations(program.epilogue) >= tuning.COMPILED_PAIRS:
                 return False
             if x.grids or 2 * pairs * sum(widths) >= WORTH_FLOPS:
                 return False
@@ -210,18 +210,18 @@ class HostGram(Gram):
                 result = K @ columns
             return result[:, 0] if V.ndim == 1 else result
         pairs = self.shape[0] * self.shape[1] * -(-columns.shape[1] // AT_ONCE)
-        if not relative and pairs >= fourier_product.FEW_PAIRS:
+        if not relative and pairs >= fourier_product.WAVE_PAIRS:
             series = fourier_product.series_of(self, columns.shape[1])
             if series is not None:
                 image = fourier_product.product(self, *series, columns)
                 return image[:, 0] if V.ndim == 1 else image
         result = np.zeros((self.shape[0], columns.shape[1]), dtype=self.dtype)
         # One triangle sums the columns of its tiles in each thread.
-        sums = get_config().n_threads if self.square and self.symmetric else 0
+        sums = get_config().n_threads if self.square and self.program.symmetric else 0
         fixed = columns.nbytes + (1 + sums) * result.nbytes
         plan = self._plan(fixed=fixed, factor=columns.shape[1])
         engine = self._filler(plan)
-        if plan.compiled and self.program.fused and columns.shape[1] <= FUSED_COLUMNS:
+        if plan.compiled and self.program.fused and columns.shape[1] <= tuning.FUSED_COLUMNS:
             self._fused_product(plan, engine, columns, result)
         else:
             self._tiled_product(plan, engine, columns, result)
@@ -231,7 +231,7 @@ class HostGram(Gram):
 
     def _tiled_product(self, plan: Plan, engine: Filler, V: np.ndarray, result: np.ndarray) -> None:
         # One triangle, each tile used twice: sums for the columns are kept apart per thread.
-        triangle = self.square and self.symmetric and plan.tile[0] < self.shape[0]
+        triangle = self.square and self.program.symmetric and plan.tile[0] < self.shape[0]
         extra = [np.zeros_like(result) for _ in range(plan.threads)] if triangle else []
 
         def body(rows: slice, columns: slice, tile: np.ndarray, scratch: Scratch) -> None:
@@ -384,7 +384,6 @@ class HostGram(Gram):
         return "" if series is None else in_words(series[1], float(np.finfo(self.dtype).eps))
 
     def products_in_words(self) -> dict[Input, str]:
-        """The inputs whose products are made in a way of their own, and how."""
         x, z = self.sides()
         filler = Filler(self.program, x, z, paneled=self._plan().paneled)
         ways = {key: filler.product(key) for key in self.program.multiplied}
@@ -416,9 +415,3 @@ class HostGram(Gram):
             for key in direct:
                 self._z.packed(key)  # now, before several threads ask for it at once
         return Filler(self.program, self._x, self._z, compiled, self._swapped, plan.paneled)
-
-
-def _row_bytes(matrix: Any) -> int:
-    if is_sparse(matrix):
-        return int((matrix.data.nbytes + matrix.indices.nbytes) // max(1, matrix.shape[0])) + 8
-    return int(matrix.shape[1] * matrix.dtype.itemsize)

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+import mercer.tuning as tuning
 from mercer._arrays import are_float_rows, is_sparse
 from mercer._config import get_config
 from mercer._machine.threads import single_threaded_blas, threads_for
@@ -33,16 +34,6 @@ from mercer.gram.base import simplified
 from mercer.gram.dispatch import HOST, engine_for
 from mercer.kernels.core import Kernel
 
-#: Numbers of monomials that are made at a time: they stay in the second-level cache.
-CACHED = 1 << 15
-#: Rows at least, so that a product with them runs at a good rate.
-LEAST_ROWS = 32
-#: Costs in multiplications of a matrix product (0.04 ns): of a monomial (one multiplication of
-#: its own, through the cache), and of a pair in an epilogue.
-MONOMIAL, PAIR = 12, 20
-#: Outputs up to which monomials of the highest degree are left out: with the zeros between them
-#: there are up to as many times as many weights as the degree says.
-FEW_OUTPUTS = 4
 #: Points between these are far from the ends of the range, and so are the powers of their numbers.
 RANGE = (1e-8, 1e8)
 
@@ -78,7 +69,7 @@ class MonomialSums:
         """Apply `then` to Σ wₘ x^m, a few rows at a time; None where that overflows."""
         X = X.toarray() if is_sparse(X) else X
         monomials, outputs = self.weights.shape
-        threads = threads_for(float(len(X)) * monomials * (MONOMIAL + 2 * outputs))
+        threads = threads_for(float(len(X)) * monomials * (tuning.MONOMIAL_COST + 2 * outputs))
         levels = self._levels if self._by_column is None else self._levels[:-1]
         height = min(_height(levels), -(-len(X) // threads))
         parts: dict[int, np.ndarray] = {}
@@ -142,7 +133,7 @@ class MonomialSums:
             for stretch, (start, stop) in enumerate(zip([0, *ends[:-1]], ends, strict=True))
             for rows in cut(int(start), int(stop), _height(levels))
         ]
-        threads = threads_for(float(len(points)) * self._count * (MONOMIAL + 2 * each))
+        threads = threads_for(float(len(points)) * self._count * (tuning.MONOMIAL_COST + 2 * each))
         each *= 1 + points.shape[1] if short else 1
         sums = np.zeros((threads, len(ends), levels[-1][-1].stop, each))
 
@@ -164,12 +155,16 @@ class MonomialSums:
 
 def _height(levels: Levels) -> int:
     """Rows whose monomials of these degrees are made at a time."""
-    return max(LEAST_ROWS, CACHED // levels[-1][-1].stop)
+    return max(tuning.MONOMIAL_ROWS, tuning.MONOMIAL_NUMBERS // levels[-1][-1].stop)
 
 
 def leaves_out(count: int, degree: int, outputs: int) -> bool:
     """Whether monomials of the highest degree are not made, of `count` monomials in all."""
-    return degree > 1 and count * LEAST_ROWS > CACHED and outputs <= FEW_OUTPUTS
+    return (
+        degree > 1
+        and count * tuning.MONOMIAL_ROWS > tuning.MONOMIAL_NUMBERS
+        and outputs <= tuning.FEW_OUTPUTS
+    )
 
 
 def monomials_pay(kernel: Kernel, X: Any, points: Any, coef: np.ndarray, outputs: int) -> bool:
@@ -181,8 +176,10 @@ def monomials_pay(kernel: Kernel, X: Any, points: Any, coef: np.ndarray, outputs
         return False
     (n, columns), m, each = X.shape, points.shape[0], coef.shape[1]
     count = comb(columns + len(coefficients) - 1, columns)
-    by_pairs = n * m * (columns + PAIR + each)
-    by_monomials = count * (n * (MONOMIAL + outputs) + m * (MONOMIAL + each))
+    by_pairs = n * m * (columns + tuning.PAIR_COST + each)
+    by_monomials = count * (
+        n * (tuning.MONOMIAL_COST + outputs) + m * (tuning.MONOMIAL_COST + each)
+    )
     settings = get_config()
     unlimited = settings.memory is None and settings.device == HOST.name
     return by_monomials < by_pairs and unlimited and engine_for(kernel, X, points) is HOST

@@ -16,6 +16,7 @@ from mercer._examples import count, take
 from mercer._tiles import cut
 from mercer.formula import evaluate
 from mercer.formula.nodes import Formula, Input, set_size, statistics
+from mercer.tuning import COPIED_NUMBERS, COPIED_ROWS, COPY_SHARE
 
 if TYPE_CHECKING:
     from mercer.gram.byte_rows import GridRows
@@ -26,11 +27,7 @@ CHUNK = 256
 #: panels of BLOCK rows. Columns of a longer panel are farther apart in memory: with 256
 #: rows an entry of K over 120 columns took 1.3 times as long, and one over 784 twice as long.
 BLOCK, TOGETHER = 64, 4
-#: The largest share of the memory limit that a copy of an operand in another order may take.
-ROOM = 0.125
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
-#: Rows, and numbers, handled at a time where a pass over the data needs a temporary copy.
-PANEL, NUMBERS = 2048, 1 << 15
 
 
 @dataclass
@@ -106,12 +103,6 @@ class Operand:
             self.kept["packed", rows] = packed
         return self.kept["packed", rows]  # type: ignore[no-any-return]
 
-    def packed_bytes(self, inputs: Iterable[Input]) -> int:
-        """Bytes that `packed` takes for these inputs."""
-        chunks = -(-self.n // CHUNK) * CHUNK
-        new = [self.matrices[rows] for rows in set(inputs)]
-        return sum(chunks * m.shape[1] * m.dtype.itemsize for m in new)
-
     def by_column(self, rows: Input, index: slice) -> tuple[Any, slice]:
         """Sparse rows by columns, for a loop over rows of the other operand, and their slice."""
         from mercer.gram.cpu.sparse_loops import columns_of
@@ -124,7 +115,7 @@ class Operand:
 
     def keeps_columns(self, rows: Input) -> bool:
         """Whether a copy by columns is small beside the memory limit."""
-        return self.bytes_by_column(rows) <= ROOM * get_config().memory_bytes
+        return self.bytes_by_column(rows) <= COPY_SHARE * get_config().memory_bytes
 
     def bytes_by_column(self, rows: Input) -> int:
         m = self.matrices[rows]
@@ -217,7 +208,7 @@ def squared_norms(rows: Any, center: np.ndarray | None = None) -> np.ndarray:
 
 def _panels(rows: Any) -> Iterator[slice]:
     """Rows of which a temporary copy is small."""
-    return cut(0, rows.shape[0], max(1, min(PANEL, NUMBERS // max(1, rows.shape[1]))))
+    return cut(0, rows.shape[0], max(1, min(COPIED_ROWS, COPIED_NUMBERS // max(1, rows.shape[1]))))
 
 
 def row_value(formula: Formula, operand: Operand, name: str) -> np.ndarray:
@@ -280,7 +271,7 @@ def _prepared_shift(node: Formula, operand: Operand, name: str) -> np.ndarray:
     c = center.astype(np.float64)
     matrix = operand.matrices[rows]
     # In panels: the product with a float64 vector makes a float64 copy of its rows.
-    parts = [matrix[i : i + PANEL] @ c for i in range(0, operand.n, PANEL)]
+    parts = [matrix[i : i + COPIED_ROWS] @ c for i in range(0, operand.n, COPIED_ROWS)]
     return np.concatenate(parts) - 0.5 * float(c @ c)
 
 

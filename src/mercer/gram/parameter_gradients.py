@@ -18,10 +18,7 @@ from mercer.formula import derive
 from mercer.formula.derive import lengths_of, parameters_of
 from mercer.gram.base import Body, Gram, formula_of
 from mercer.gram.rows import matrix
-
-#: The share of the memory limit from which on tiles are made to fit beside W; their rows, and bytes
-#: that an entry takes: of K, of its product with W, and of what they are made of.
-MUCH, HEIGHT, PER_ENTRY = 0.25, 64, 48
+from mercer.tuning import GRADIENT_ENTRY_BYTES, GRADIENT_ROWS, GRADIENT_TILE_SHARE
 
 
 def weighted_slopes(gram: Gram, W: Any) -> dict[str, Any]:
@@ -89,11 +86,13 @@ def _squares(gram: Gram, W: Any, U: Any, V: Any) -> np.ndarray:
 def _sweep(gram: Gram, W: Any, body: Body) -> None:
     """Every tile, in small ones where W takes much of the memory limit itself."""
     tiling = None
-    if isinstance(W, np.ndarray) and W.nbytes > MUCH * gram.limit_bytes:
+    if isinstance(W, np.ndarray) and W.nbytes > GRADIENT_TILE_SHARE * gram.limit_bytes:
         threads = get_config().n_threads
         left = max(gram.limit_bytes - W.nbytes, gram.limit_bytes // 32)
-        width = int(max(64, left // (PER_ENTRY * HEIGHT * threads)))
-        tiling = Tiling(gram.shape, (HEIGHT, min(width, gram.shape[1])), threads, gram.square)
+        width = int(max(64, left // (GRADIENT_ENTRY_BYTES * GRADIENT_ROWS * threads)))
+        tiling = Tiling(
+            gram.shape, (GRADIENT_ROWS, min(width, gram.shape[1])), threads, gram.square
+        )
     triangle = gram.square
     gram.sweep(body, tiling=tiling, triangle=triangle, exact_diagonal=True, what="derivatives")
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+import mercer.tuning as tuning
 from mercer._arrays import is_sparse
 from mercer._config import get_config, show_bytes
 from mercer._escape.terminal import printable
@@ -20,37 +21,8 @@ from mercer._lazy import record
 from mercer._machine.threads import WORTH_FLOPS
 from mercer.formula.nodes import Formula, Input
 from mercer.gram.form import Program
-from mercer.gram.operand import Operand
+from mercer.gram.operand import CHUNK, Operand
 from mercer.gram.rows import scatters, stays_sparse
-
-#: Rows of a panel under a matrix product at most, and rows below which it runs at half the rate.
-PRODUCT_ROWS, FULL_RATE = 1024, 256
-#: Tile of a loop over pairs whose result goes through memory: it should stay in cache.
-LOOP_TILE = (256, 2048)
-#: Bytes of scratch memory per thread at most, however large the limit.
-SCRATCH = 48_000_000
-#: Columns of V up to which a product K V runs inside the compiled loop.
-FUSED_COLUMNS = 16
-#: Pair operations from which a loop is compiled: NumPy takes about 1.5 ms for them.
-COMPILE_WORK = 1_000_000
-
-
-#: Tile whose products, epilogue and sums find it in the second-level cache, or near it; numbers of
-#: 8 bytes. Larger ones took twice as long in all with 30 columns on two cores: 24 ms for 8 million
-#: pairs, half of it for memory that is touched for the first time.
-CACHE_TILE = (256, 1024)
-#: The same where sparse rows are scattered: the longer a row of sums, the longer the inner loops.
-SCATTERED_TILE = (64, 4096)
-#: What the two loops over sparse rows take, in multiplications of dense rows (0.04 ns each): per
-#: column that two rows have in common, or per number of the row x; and per pair.
-SCATTERED, PANELED = (16.0, 3.0), (2.5, 10.0)
-#: Rows of X that are worth filling panels for, and columns whose panels stay in a near cache.
-PANEL_ROWS, PANEL_COLUMNS = 64, 2048
-#: Bytes of a panel per column: with 256, sums and a line of it fit the registers of any processor.
-PANEL_BYTES = 256
-#: Columns up to which what follows a product is a visible share of the work. With more, larger
-#: panels, which BLAS packs less often, gain as much as the cache does.
-LIGHT = 300
 
 
 @record
@@ -119,8 +91,10 @@ def make_plan(
     products = products_of(program, x, z)
     work = cost(program, shape, products.widths)
     fixed += products.held + held_bytes(x, z)
-    left, packed = settings.memory_bytes - fixed, z.packed_bytes(program.direct)
-    compiled = work.pair_operations >= COMPILE_WORK and can_compile(program, x.dtype)
+    left, padded = settings.memory_bytes - fixed, -(-z.n // CHUNK) * CHUNK
+    read = [z.matrices[key] for key in set(program.direct)]
+    packed = sum(padded * m.shape[1] * m.dtype.itemsize for m in read)
+    compiled = work.pair_operations >= tuning.COMPILED_PAIRS and can_compile(program, x.dtype)
     compiled = compiled and packed <= left / 2
     left -= packed if compiled else 0
     # Scratch memory of one pair: a tile per source, and what an opaque kernel or a ufunc takes.
@@ -129,10 +103,10 @@ def make_plan(
     per_pair += products.per_pair + sum(leaf.bytes_per_pair() for leaf in program.opaque)
     # Panels of X are copied where they are centered or sparse.
     per_row = 0 if program.fused else sum(products.widths.values()) * itemsize
-    largest = LOOP_TILE
+    largest = tuning.LOOP_TILE
     if not program.fused:
         # A matrix that is kept goes through memory anyway, and is mirrored panel by panel.
-        largest = (not dense and products.tile) or (PRODUCT_ROWS, shape[1])
+        largest = (not dense and products.tile) or (tuning.PRODUCT_ROWS, shape[1])
     threads = settings.n_threads
     if work.flops + 2.0 * x.n * z.n * factor < WORTH_FLOPS:
         threads = 1
@@ -164,12 +138,14 @@ def _fitted_tile(
     widest = min(m, widest)
     # Two panels per thread, unless they become too thin: one core may be busy elsewhere.
     if threads > 1:
-        height = min(height, max(FULL_RATE, -(-n // (2 * threads))), max(64, -(-n // threads)))
+        height = min(
+            height, max(tuning.FULL_RATE_ROWS, -(-n // (2 * threads))), max(64, -(-n // threads))
+        )
     # As many panels for each thread, all of one height.
     panels = threads * max(1, -(-n // (threads * height)))
     height = max(1, -(-n // panels))
     while True:
-        free = min(SCRATCH, left / (1.2 * threads)) - height * per_row
+        free = min(tuning.SCRATCH_BYTES, left / (1.2 * threads)) - height * per_row
         width = min(widest, int(free / max(per_pair * height + per_column, 1e-9)))
         if width >= min(m, 64):
             return (height, max(1, width)), threads
@@ -210,7 +186,7 @@ class Products:
     per_pair: int = 0
     held: int = 0
     paneled: frozenset[Input] = frozenset()
-    tile: tuple[int, int] | None = CACHE_TILE
+    tile: tuple[int, int] | None = tuning.CACHE_TILE
 
 
 def products_of(program: Program, x: Operand, z: Operand) -> Products:
@@ -220,7 +196,7 @@ def products_of(program: Program, x: Operand, z: Operand) -> Products:
         if is_sparse(m) or is_sparse(x.matrices[key]):
             _add_sparse(products, key, program, x, z)
         elif key not in z.grids:
-            if key in program.multiplied and m.shape[1] > LIGHT:
+            if key in program.multiplied and m.shape[1] > tuning.LIGHT_COLUMNS:
                 products.tile = None
             if z.centers.get(key) is not None:
                 products.per_column += m.shape[1] * m.dtype.itemsize
@@ -247,9 +223,9 @@ def _add_sparse(products: Products, key: Input, program: Program, x: Operand, z:
     products.widths[key], size = int(work) + 1, z.bytes_by_column(key)
     if in_panels:
         products.paneled |= {key}
-        products.held += get_config().n_threads * PANEL_BYTES * right.shape[1]
+        products.held += get_config().n_threads * tuning.SPARSE_PANEL_BYTES * right.shape[1]
         return
-    products.tile = products.tile and SCATTERED_TILE
+    products.tile = products.tile and tuning.SCATTERED_TILE
     if z.keeps_columns(key):
         products.held += size
     else:
@@ -261,7 +237,7 @@ def _cheaper_loop(x: Any, z: Any) -> tuple[float, bool]:
     (n, columns), m = x.shape, z.shape[0]
     counts = (np.bincount(side.indices, minlength=columns).astype(float) for side in (x, z))
     common, numbers = np.dot(*counts) / max(1, n * m), x.nnz / max(1, n)
-    scattered = SCATTERED[0] * common + SCATTERED[1]
-    paneled = PANELED[0] * numbers + PANELED[1]
-    fits = n >= PANEL_ROWS and columns <= PANEL_COLUMNS
+    scattered = tuning.SCATTERED_COST[0] * common + tuning.SCATTERED_COST[1]
+    paneled = tuning.PANELED_COST[0] * numbers + tuning.PANELED_COST[1]
+    fits = n >= tuning.SPARSE_PANEL_ROWS and columns <= tuning.SPARSE_PANEL_COLUMNS
     return float(min(scattered, paneled) if fits else scattered), fits and paneled < scattered

@@ -16,11 +16,12 @@ from mercer._arrays import is_sparse
 from mercer.formula import Formula
 from mercer.formula.nodes import Input
 from mercer.gram import accuracy
-from mercer.gram.byte_rows import WORTH, Grid, GridRows, about, on_grid
+from mercer.gram.byte_rows import Grid, GridRows, about, on_grid
 from mercer.gram.form import Form, Program, compile_program
 from mercer.gram.operand import NOTHING, Operand, row_value
 from mercer.gram.range import check_range
 from mercer.gram.rows import Rows, check_widths, common_dtype, made_dense, without_empty_columns
+from mercer.tuning import BYTE_FLOPS, DIRECT_COLUMNS, SMALL_WORK
 
 #: How much longer than the shortest row, in squares, a center may be that x·z is put right for
 #: afterwards: the product with it takes the digits of a row near 0.
@@ -100,7 +101,7 @@ def _choose(form: Form, X: Rows, Z: Rows, dtype: np.dtype) -> _Choice:
         z = right[key]
         if x is not z:
             check_widths(x, z)
-        few = x.shape[0] * z.shape[0] * x.shape[1] < WORTH
+        few = x.shape[0] * z.shape[0] * x.shape[1] < BYTE_FLOPS
         by_size = by_size and few and is_direct(x, z)
     if by_size:
         return _Choice((left, right), form.of_differences, form.by_size)
@@ -115,8 +116,8 @@ def is_direct(x: Any, z: Any) -> bool:
     """Whether differences of these rows cost no more than a product, whatever the numbers are."""
     if is_sparse(x) or is_sparse(z):
         return False
-    few = x.shape[1] <= accuracy.DIRECT_COLUMNS
-    return bool(few or len(x) * len(z) * x.shape[1] <= accuracy.SMALL_WORK)
+    few = x.shape[1] <= DIRECT_COLUMNS
+    return bool(few or len(x) * len(z) * x.shape[1] <= SMALL_WORK)
 
 
 def add_values(operand: Operand, formulas: tuple[Formula, ...], name: str) -> Operand:
@@ -191,8 +192,9 @@ def _of_product(
     (X, Z), key = numbers, node.value
     norms, sparse = _norms(rows, numbers), is_sparse(X) or is_sparse(Z)
     # Products of bytes are exact: what follows them rounds as the product of one column does.
-    columns = 1 if key in grids else max(map(_most_summed, numbers))
-    ends = accuracy.Ends.uncentered(_largest(norms))
+    columns = 1 if key in grids else _most_summed(X, Z)
+    largest = _largest(norms)
+    ends = accuracy.Ends(largest, largest)
     method = accuracy.choose(form.formula, node, columns, ends, dtype, sparse)
     if sparse or method.how != "repaired":
         return method, None, norms
@@ -201,7 +203,7 @@ def _of_product(
     if key in form.reads_products and center @ center > NEAR_ORIGIN * _least(norms):
         return method, None, norms
     about_center = _norms(rows, numbers, center)
-    ends = accuracy.Ends(ends.raw, _largest(about_center), float(about_center[1].max()))
+    ends = accuracy.Ends(largest, _largest(about_center), float(about_center[1].max()))
     method = accuracy.choose(form.formula, node, columns, ends, dtype)
     if not method.center:
         return method, None, norms
@@ -224,9 +226,10 @@ def _least(norms: Norms) -> float:
     return min(float(of.min()) for of in norms)
 
 
-def _most_summed(rows: Any) -> int:
-    """How many numbers a product with one row adds up at most."""
-    return int(np.diff(rows.indptr).max()) if is_sparse(rows) else int(rows.shape[1])
+def _most_summed(*operands: Any) -> int:
+    """How many numbers a product with one row of an operand adds up at most."""
+    most = (np.diff(m.indptr).max() if is_sparse(m) else m.shape[1] for m in operands)
+    return int(max(most))
 
 
 def _norms(

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import mercer.tuning as tuning
 from mercer._arrays import host, is_plain, is_sparse
 from mercer._config import get_config
 from mercer._examples import count
 from mercer._machine.jit import may_compile
 from mercer.formula.inputs import check_finite, numeric
 from mercer.formula.nodes import Formula, Input, statistics
-from mercer.gram.accuracy import SMALL_WORK
-from mercer.gram.operand import ROOM, squared_norms
+from mercer.gram.operand import squared_norms
 
 if TYPE_CHECKING:
     from mercer.gram.form import Form
@@ -181,15 +181,6 @@ def common_dtype(dtypes: Iterable[Any]) -> np.dtype:
 # They change no statistic and are dropped: borders of images, indicators that never occur. That
 # costs a copy of the rows; it is made where it saves a visible share of the work.
 
-#: Rows that are read first: most columns have a number other than 0 among them.
-FIRST = 256
-#: Narrower data is not searched for empty columns: dropping some would save too little.
-WIDE = 64
-#: The least share of columns worth a copy.
-SAVED = 0.04
-#: Multiplications of a product in the time that a number takes to be copied: 2 ns at 25 per ns.
-COPYING = 50
-
 
 def without_empty_columns(
     left: dict[Input, Any], right: dict[Input, Any], *fixed: Collection[Input]
@@ -201,15 +192,17 @@ def without_empty_columns(
     x, z = left, right
     for key in left:
         sides = [left[key]] if right is left else [left[key], right[key]]
-        if any(m.shape[1] < WIDE or is_sparse(m) for m in sides) or any(key in f for f in fixed):
+        if any(m.shape[1] < tuning.SEARCHED_COLUMNS or is_sparse(m) for m in sides) or any(
+            key in f for f in fixed
+        ):
             continue
-        if sum(m.nbytes for m in sides) > ROOM * get_config().memory_bytes:
+        if sum(m.nbytes for m in sides) > tuning.COPY_SHARE * get_config().memory_bytes:
             continue
         used = used_columns(*sides)
         empty = sides[0].shape[1] - len(used)
         saved = len(sides[0]) * len(sides[-1]) * empty
-        pays = saved >= COPYING * len(used) * sum(len(m) for m in sides)
-        if pays and 0 < len(used) <= (1 - SAVED) * left[key].shape[1]:
+        pays = saved >= tuning.COPIED_NUMBER_COST * len(used) * sum(len(m) for m in sides)
+        if pays and 0 < len(used) <= (1 - tuning.EMPTY_SHARE) * left[key].shape[1]:
             taken = left[key].take(used, axis=1)
             x = {**x, key: taken}
             z = x if right is left else {**z, key: right[key].take(used, axis=1)}
@@ -227,10 +220,10 @@ def _used(matrix: np.ndarray) -> np.ndarray:
     The first rows decide for most columns. If few columns are still all zero after them, the rest
     of the rows is not read and these columns count as used.
     """
-    used = (matrix[:FIRST] != 0).any(axis=0)
+    used = (matrix[: tuning.USED_SAMPLE_ROWS] != 0).any(axis=0)
     rest = np.flatnonzero(~used)
-    few = len(rest) < SAVED * len(used)
-    used[rest] = True if few else matrix[FIRST:, rest].any(axis=0)
+    few = len(rest) < tuning.EMPTY_SHARE * len(used)
+    used[rest] = True if few else matrix[tuning.USED_SAMPLE_ROWS :, rest].any(axis=0)
     return used
 
 
@@ -247,24 +240,16 @@ def _used(matrix: np.ndarray) -> np.ndarray:
 # twentieth, and one does below 15 %. Fuller rows are made dense once, where a copy is small beside
 # the memory limit; else tiles are made dense one by one, under the product.
 
-#: Shares of numbers other than 0 below which both operands stay sparse: with a compiled loop,
-#: without; and below which one of them does.
-LOOP, BOTH, ONE = 0.2, 0.05, 0.15
-#: Columns from which on both stay sparse: dense tiles are far larger than the tiles of K over them.
-WIDEST = 4096
-#: Multiplications from which a compiled loop makes the product: SciPy takes 1 ms for them.
-COMPILED = 2e5
-
 
 def scatters(x: Any, z: Any) -> bool:
     """Whether a compiled loop multiplies these two sparse matrices."""
-    return may_compile() and _count(x) * _count(z) / max(1, x.shape[1]) >= COMPILED
+    return may_compile() and _count(x) * _count(z) / max(1, x.shape[1]) >= tuning.SPARSE_LOOP_WORK
 
 
 def stays_sparse(rows: Any, others: Any) -> bool:
     """Whether a product with `others` takes `rows` as a sparse matrix."""
-    most = LOOP if scatters(rows, others) else BOTH
-    return is_sparse(rows) and (rows.shape[1] > WIDEST or _share(rows) < most)
+    most = tuning.SPARSE_IN_LOOPS if scatters(rows, others) else tuning.SPARSE_BOTH
+    return is_sparse(rows) and (rows.shape[1] > tuning.SPARSE_COLUMNS or _share(rows) < most)
 
 
 def made_dense(
@@ -274,12 +259,12 @@ def made_dense(
     same = right is left
     for key in left:
         x, z = left[key], right[key]
-        few = x.shape[0] * z.shape[0] * x.shape[1] <= SMALL_WORK
+        few = x.shape[0] * z.shape[0] * x.shape[1] <= tuning.SMALL_WORK
         if not few and not _are_better_dense(x, z):
             continue
-        both = few or _share(x) >= ONE
+        both = few or _share(x) >= tuning.SPARSE_ONE
         copies = [z] if same or not both else [x, z]
-        if sum(map(dense_bytes, copies)) > ROOM * get_config().memory_bytes:
+        if sum(map(dense_bytes, copies)) > tuning.COPY_SHARE * get_config().memory_bytes:
             continue
         right = {**right, key: Z.dense(z)}
         if same:

@@ -17,24 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import mercer.tuning as tuning
 from mercer._arrays import is_sparse
 from mercer._config import get_config
 from mercer._tiles import Scratch, Tiling, cut, sweep
 from mercer.gram.fill import Filler
 from mercer.gram.operand import GrowingOperand, Operand
-from mercer.gram.plan import FUSED_COLUMNS, PRODUCT_ROWS, SCRATCH
 
 if TYPE_CHECKING:
     from mercer.gram.host import HostGram
-
-#: Rows computed at a time: fewer run at half the rate, more gain nothing.
-HEIGHT = 1024
-#: Rows for which a loop over tiles, which shows its progress, is not begun.
-FEW = 32
-#: Elements computed at a time for a kernel of several sources, each of which needs a buffer.
-ELEMENTS = 1 << 22
-#: Columns of a tile that is multiplied and forgotten: with HEIGHT rows it stays near the cache.
-WIDTH = 1024
 
 
 class RowsOfK:
@@ -70,7 +61,11 @@ class RowsOfK:
         #: Whether a black box is called, which may not bear several threads at once.
         self.opaque = any(source.kind == "opaque" for source in sources)
         alone = len(sources) == 1 and not self.opaque
-        self._height = HEIGHT if alone else min(HEIGHT, max(16, ELEMENTS // max(1, self._z.n)))
+        self._height = (
+            tuning.PRODUCT_ROWS
+            if alone
+            else min(tuning.PRODUCT_ROWS, max(16, tuning.BUFFERED_ELEMENTS // max(1, self._z.n)))
+        )
 
     @classmethod
     def growing(cls, gram: HostGram) -> RowsOfK:
@@ -147,16 +142,13 @@ class RowsOfK:
                 engine.fill(all_rows, columns, out[rows], scratch)
                 return
             # Sparse columns become dense for the product: a few at a time.
-            for part in cut(columns.start, columns.stop, WIDTH):
+            for part in cut(columns.start, columns.stop, tuning.ROW_TILE_COLUMNS):
                 tile = scratch.get("rows", (side.n, part.stop - part.start), self.dtype)
                 engine.fill(all_rows, part, tile, scratch)
                 out[rows, part] = tile
 
         height = max(1, min(self._height, -(-len(chosen) // self.threads)))
-        if len(chosen) <= min(height, FEW):
-            body(slice(0, len(chosen)), slice(0, n), self.scratch)
-        else:
-            sweep(Tiling((len(chosen), n), (height, n), self.threads), body, "kernel rows")
+        sweep(Tiling((len(chosen), n), (height, n), self.threads), body, "kernel rows")
         out[np.arange(len(chosen)), chosen] = self.diagonal[chosen]
         self.computed += len(chosen)
         return out
@@ -191,7 +183,7 @@ class RowsOfK:
         total = np.zeros(self._z.n)
         if not kept.all():
             late, weights = rows[~kept], np.ascontiguousarray(coef[~kept], dtype=self.dtype)
-            for part in cut(0, len(late), HEIGHT):
+            for part in cut(0, len(late), tuning.PRODUCT_ROWS):
                 self._add_computed(weights[part], late[part], total)
             self.computed += len(late)
         slots, weights = slots[kept], coef[kept]
@@ -217,7 +209,7 @@ class RowsOfK:
             total[columns] += coef @ tile
 
         # Threads share the columns, so that nothing has to be summed across them.
-        width = min(WIDTH, -(-len(total) // self.threads))
+        width = min(tuning.ROW_TILE_COLUMNS, -(-len(total) // self.threads))
         sweep(Tiling((len(total), side.n), (width, side.n), self.threads), body, "kernel rows")
 
     # --- panels of rows ----------------------------------------------------------------------
@@ -255,7 +247,11 @@ class RowsOfK:
         V = np.ascontiguousarray(V, dtype=self.dtype)
         result = np.zeros((rows.stop - rows.start, V.shape[1]), dtype=self.dtype)
         engine = self._engine(self._x, self._z)
-        if engine.compiled is not None and engine.program.fused and V.shape[1] <= FUSED_COLUMNS:
+        if (
+            engine.compiled is not None
+            and engine.program.fused
+            and V.shape[1] <= tuning.FUSED_COLUMNS
+        ):
             # All in one compiled loop: no tile exists.
             engine.compiled.multiply(self._x, self._z, rows, np.ascontiguousarray(V.T), result)
             return result
@@ -276,8 +272,8 @@ class RowsOfK:
         settings, sources = get_config(), self.gram.program.sources
         per_pair = self.dtype.itemsize * (1 + len(sources))
         per_pair += sum(s.node.value[0].bytes_per_pair() for s in sources if s.kind == "opaque")
-        room = min(SCRATCH, settings.memory_bytes // (4 * settings.n_threads))
-        height = max(1, min(PRODUCT_ROWS, n))
+        room = min(tuning.SCRATCH_BYTES, settings.memory_bytes // (4 * settings.n_threads))
+        height = max(1, min(tuning.PRODUCT_ROWS, n))
         while height > 16 and room < height * min(m, 64) * per_pair:
             height //= 2
         width = max(1, min(m, int(room / (height * per_pair))))

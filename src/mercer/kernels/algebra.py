@@ -16,14 +16,7 @@ from mercer.formula.nodes import Formula, Input, at_diagonal
 from mercer.formula.simplify import simplify
 from mercer.kernels.catalog import frozen
 from mercer.kernels.claims import ZERO, Claim, closed_under, zero_function
-from mercer.kernels.core import (
-    ATOM,
-    POWER,
-    PRODUCT,
-    SUM,
-    Kernel,
-    bracket,
-)
+from mercer.kernels.core import ATOM, POWER, PRODUCT, SUM, Kernel, bracket
 from mercer.kernels.parameters import WHOLE_POWER, Part, is_number
 
 

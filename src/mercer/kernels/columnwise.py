@@ -50,6 +50,7 @@ class BSpline(Kernel):
 
     degree: int
     width: float | str = 1.0
+    tex = r"\prod_j B_{<degree>}\left((x_j - z_j) / <width|w>\right)"
     examples = (
         "bspline(3, width=2)",
         "bspline(0)",
@@ -95,10 +96,6 @@ class BSpline(Kernel):
             return Claim(True, f"B-spline of odd degree {self.degree}", self, because)
         because = "its Fourier transform, an odd power of sinc, dips below zero"
         return Claim(False, f"B-spline of even degree {self.degree}", self, because)
-
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        width = self._tex("width", "w")
-        return rf"\prod_j B_{{{self.degree}}}\left(({x}_j - {z}_j) / {width}\right)"
 
 
 def _on_circles(kernel: Any, rows: Spread) -> Spread:
@@ -169,6 +166,7 @@ class ChiSquared(Kernel):
     """
 
     gamma: float | str = 1.0
+    tex = r"\exp\left(-<gamma|\gamma> \sum_j \frac{(x_j - z_j)^2}{x_j + z_j}\right)"
     examples = ("chi_squared(0.5)",)
     proof = Rule(
         True,
@@ -193,11 +191,6 @@ class ChiSquared(Kernel):
         total = reduce_columns("sum", body, rows.then(NonNegative("ChiSquared")))
         return (-(self._named(path, "gamma") * total)).exp()
 
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        body = rf"\frac{{({x}_j - {z}_j)^2}}{{{x}_j + {z}_j}}"
-        gamma = self._tex("gamma", r"\gamma")
-        return rf"\exp\left(-{gamma} \sum_j {body}\right)"
-
 
 @kernel
 class Intersection(Kernel):
@@ -210,15 +203,13 @@ class Intersection(Kernel):
     array([[3.]])
     """
 
+    tex = r"\sum_j \min(x_j, z_j)"
     proof = Rule(
         True, "histogram intersection", "min(x, z) = ∫ 1[t ≤ x] 1[t ≤ z] dt", domain="x ≥ 0"
     )
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return reduce_columns("sum", X_J.apply("min", Z_J), rows.then(NonNegative("Intersection")))
-
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        return rf"\sum_j \min({x}_j, {z}_j)"
 
 
 @kernel
@@ -233,13 +224,11 @@ class Hamming(Kernel):
     """
 
     takes_words = True
+    tex = r"\tfrac{1}{D} \sum_j \mathbb{1}[x_j = z_j]"
     proof = Rule(True, "share of agreeing columns", "φ(x) = one-hot columns / √D")
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return reduce_columns("mean", X_J.apply("eq", Z_J), rows.then(Categories()))
-
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        return rf"\tfrac{{1}}{{D}} \sum_j \mathbb{{1}}[{x}_j = {z}_j]"
 
 
 @kernel
@@ -254,13 +243,11 @@ class Delta(Kernel):
     """
 
     takes_words = True
+    tex = r"\mathbb{1}[x = z]"
     proof = Rule(True, "equality", "φ(x) = the one-hot vector of x")
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return reduce_columns("prod", X_J.apply("eq", Z_J), rows.then(Categories()))
-
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        return rf"\mathbb{{1}}[{x} = {z}]"
 
 
 @kernel

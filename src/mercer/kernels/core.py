@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -42,6 +43,8 @@ class Kernel(Facade, Algebra, Parameters):
     #: Kernels of this class to try in tests, as expressions or as functions that make one; where
     #: there are none, the class is called without arguments.
     examples: ClassVar[tuple[str | Callable[[], Kernel], ...]] = ()
+    #: k(x, z) in LaTeX; <p> is the parameter p, and <p|π> is π while data is still to choose p.
+    tex: ClassVar[str] = ""
     #: Why every kernel of this class is positive semi-definite, or is not.
     proof: ClassVar[Rule] = Rule(None, "no rule", "nothing is known about this kernel")
 
@@ -69,7 +72,9 @@ class Kernel(Facade, Algebra, Parameters):
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         """k(x, z) as LaTeX."""
-        return rf"\mathrm{{{type(self).__name__}}}({x}, {z})"
+        tex = self.tex or rf"\mathrm{{{type(self).__name__}}}(x, z)"
+        names = re.sub(r"(?<![A-Za-z\\])[xz](?![A-Za-z])", lambda m: {"x": x, "z": z}[m[0]], tex)
+        return re.sub(r"<(\w+)\|?([^>]*)>", lambda m: self._tex(m[1], m[2]), names)
 
     def _repr_latex_(self) -> str:
         return f"$k(x, z) = {self.latex()}$"

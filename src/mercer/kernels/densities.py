@@ -242,6 +242,7 @@ class Fisher(_WithModel, Kernel):
 
     model: Any
     _field = "model"
+    tex = r"U(x)^\top I^{-1} U(z), \quad U(x) = \nabla_\theta \ln p(x \mid \theta)"
     examples = (lambda: Fisher(TwoNormals()),)
     proof = Rule(True, "Fisher kernel", "φ(x) = I^(−1/2) ∇ ln p(x | θ)", generic=False)
 
@@ -270,9 +271,6 @@ class Fisher(_WithModel, Kernel):
 
     def n_dims(self, n_features: int) -> int | float:
         return int(self.features(np.zeros((1, n_features))).shape[1])
-
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        return rf"U({x})^\top I^{{-1}} U({z}), \quad U({x}) = \nabla_\theta \ln p({x} \mid \theta)"
 
 
 def _mixture_scores(model: Any, X: np.ndarray) -> np.ndarray:

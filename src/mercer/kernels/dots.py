@@ -49,6 +49,7 @@ class Linear(Kernel):
     array([[11.]])
     """
 
+    tex = r"x \cdot z"
     proof = Rule(True, "inner product", "φ(x) = x")
 
     def lower(self, rows: Input, path: str = "") -> Formula:
@@ -62,9 +63,6 @@ class Linear(Kernel):
 
     def feature_names(self, names: Sequence[str]) -> list[str]:
         return list(names)
-
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        return rf"{x} \cdot {z}"
 
 
 @kernel
@@ -85,6 +83,7 @@ class Constant(Kernel):
     """
 
     value: float = 1.0
+    tex = r"<value>"
     examples = "constant(2)", "constant(0)", "constant(-2)"
 
     parameters = declare(value=Number())
@@ -110,9 +109,6 @@ class Constant(Kernel):
 
     def feature_names(self, names: Sequence[str]) -> list[str]:
         return ["1"]
-
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        return f"{self.value:g}"
 
 
 @kernel
@@ -243,6 +239,7 @@ class Bilinear(Kernel):
     """
 
     A: Any
+    tex = r"x^\top A \, z"
     examples = "bilinear([[2, 1], [1, 2]])", "bilinear([[2, 1], [1, -2]])", "bilinear([[0.0]])"
 
     def _check_together(self) -> None:
@@ -300,9 +297,6 @@ class Bilinear(Kernel):
     def n_dims(self, n_features: int) -> int | float:
         return int(self._factors[0].matrix.shape[1])
 
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        return rf"{x}^\top A \, {z}"
-
 
 @kernel
 class Cosine(Kernel):
@@ -315,6 +309,7 @@ class Cosine(Kernel):
     array([[1., 0.]])
     """
 
+    tex = r"\frac{x \cdot z}{\|x\| \|z\|}"
     proof = Rule(True, "inner product of unit vectors", "φ(x) = x / ‖x‖")
 
     def lower(self, rows: Input, path: str = "") -> Formula:
@@ -329,9 +324,6 @@ class Cosine(Kernel):
     def feature_names(self, names: Sequence[str]) -> list[str]:
         return list(names)
 
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        return rf"\frac{{{x} \cdot {z}}}{{\|{x}\| \|{z}\|}}"
-
 
 @kernel
 class Tanimoto(Kernel):
@@ -344,6 +336,7 @@ class Tanimoto(Kernel):
     array([[0.5]])
     """
 
+    tex = r"\frac{x \cdot z}{\|x\|^2 + \|z\|^2 - x \cdot z}"
     proof = Rule(
         True,
         "Tanimoto series",
@@ -353,9 +346,6 @@ class Tanimoto(Kernel):
     def lower(self, rows: Input, path: str = "") -> Formula:
         inner = dot(rows)
         return inner.over(sqnorm("x", rows) + sqnorm("z", rows) - inner)
-
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        return rf"\frac{{{x} \cdot {z}}}{{\|{x}\|^2 + \|{z}\|^2 - {x} \cdot {z}}}"
 
 
 @kernel
@@ -377,6 +367,7 @@ class ArcCosine(Kernel):
     """
 
     order: int = 1
+    tex = r"\tfrac{1}{\pi} \|x\|^{<order>} \|z\|^{<order>} J_{<order>}(\theta)"
     examples = "arc_cosine(0)", "arc_cosine(1)", "arc_cosine(2)"
     proof = Rule(True, "expectation of products", "E[Θ(w·x)(w·x)ⁿ Θ(w·z)(w·z)ⁿ]")
 
@@ -401,7 +392,3 @@ class ArcCosine(Kernel):
             return (norms[0].sqrt() * norms[1].sqrt()) * (sin + rest * cos).over(PI)
         value = 3.0 * sin * cos + rest * (1.0 + 2.0 * cos * cos)
         return (norms[0] * norms[1]) * value.over(PI)
-
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        n = self.order
-        return rf"\tfrac{{1}}{{\pi}} \|{x}\|^{{{n}}} \|{z}\|^{{{n}}} J_{{{n}}}(\theta)"

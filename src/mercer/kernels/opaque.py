@@ -236,6 +236,7 @@ class FromFeatures(Kernel):
     """
 
     phi: Any
+    tex = r"\varphi(x) \cdot \varphi(z)"
     examples = ("from_features('square')",)
     proof = Rule(True, "inner product of features", "φ is given", generic=False)
 
@@ -255,9 +256,6 @@ class FromFeatures(Kernel):
 
     def n_dims(self, n_features: int) -> int | float:
         return int(self._step(np.zeros((1, n_features))).shape[1])
-
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        return rf"\varphi({x}) \cdot \varphi({z})"
 
     def __repr__(self) -> str:
         return f"FromFeatures({name_of(self.phi)})"

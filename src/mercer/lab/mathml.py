@@ -10,18 +10,9 @@ import re
 from collections.abc import Callable
 from xml.sax.saxutils import escape
 
+from mercer._escape.mathematics import SIGNS
+
 _TOKENS = re.compile(r"\\[A-Za-z]+|\\.|[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?|\s+|.", re.DOTALL)
-_GREEK = {
-    "sigma": "σ", "gamma": "γ", "alpha": "α", "beta": "β", "lambda": "λ", "ell": "ℓ", "nu": "ν",
-    "theta": "θ", "phi": "φ", "varphi": "φ", "eta": "η", "pi": "π", "rho": "ρ", "kappa": "κ",
-    "Sigma": "Σ", "Gamma": "Γ", "infty": "∞",
-}  # fmt: skip
-_OPERATORS = {
-    "cdot": "·", "times": "×", "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "in": "∈", "neq": "≠",
-    "langle": "⟨", "rangle": "⟩", "|": "‖", "{": "{", "}": "}", "cap": "∩", "cup": "∪",
-    "mid": "∣", "to": "→", "top": "⊤", "nabla": "∇", "dots": "…", "ldots": "…", "lvert": "|",
-    "rvert": "|", "circ": "∘", "_": "_", "&": "&", "%": "%", "#": "#",
-}  # fmt: skip
 _LARGE = {"sum": "∑", "prod": "∏", "max": "max", "min": "min"}
 _FONTS = {"mathrm", "text", "operatorname", "mathbf", "mathbb", "mathcal", "mathit"}
 _SPACES = {",": "0.17em", ";": "0.28em", "quad": "1em", "!": "0"}
@@ -99,15 +90,15 @@ class _Reader:
             return self.fenced()
         if name in _FONTS:
             return self.upright()
-        if name in _GREEK:
-            return f"<mi>{_GREEK[name]}</mi>"
         if name in _LARGE:
             return f'<mo movablelimits="false">{_LARGE[name]}</mo>'
-        if name in _OPERATORS:
-            fixed = _TIGHT if name in ("|", "langle", "rangle") else ""
-            return f"<mo{fixed}>{escape(_OPERATORS[name])}</mo>"
         if name in _SPACES:
             return f'<mspace width="{_SPACES[name]}"></mspace>'
+        sign = SIGNS.get(f"\\{name}", "").replace("ᵀ", "⊤")
+        if sign.isalpha() or sign == "∞":
+            return f"<mi>{sign}</mi>"
+        if sign:
+            return f"<mo{_TIGHT if sign in '‖⟨⟩' else ''}>{escape(sign)}</mo>"
         return "" if name in _BLANK else f'<mi mathvariant="normal">{escape(name)}</mi>'
 
     def fenced(self) -> str:
@@ -117,7 +108,7 @@ class _Reader:
 
     def bracket(self) -> str:
         token = self.next().removeprefix("\\")
-        shown = _OPERATORS.get(token, token)
+        shown = SIGNS.get(f"\\{token}", token)
         grown = '<mo stretchy="true" lspace="0" rspace="0">'
         return "" if shown == "." else f"{grown}{escape(shown)}</mo>"
 

@@ -44,7 +44,12 @@ def script(first: str = "figures") -> str:
             if other not in done:
                 add(other)
         names = ", ".join(_EXPORT.findall(text))
-        body = _EXPORT.sub("", _IMPORT.sub(r"const \1\2 = \3_js;", text))
+        body = _EXPORT.sub(
+            "",
+            _IMPORT.sub(
+                lambda m: f"const {(m[1] or m[2]).replace(' as ', ': ')} = {m[3]}_js;", text
+            ),
+        )
         done[name] = (
             f"const {name}_js = (() => {{\n{_COMMENT.sub('', body)}return {{{names}}};\n}})();\n"
         )

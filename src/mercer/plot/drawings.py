@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._figures import axes, bare, color_of, legend
-from mercer.plot.images import Shape, image_shape
+from mercer.plot.rasters import Shape, image_shape
 
 
 def landmarks(skeleton: Any, reach: int = 2) -> dict[str, np.ndarray]:

@@ -16,7 +16,8 @@ from mercer._figures import (
     row_of_axes,
     tidy,
 )
-from mercer.plot.images import Shape, image_shape, images
+from mercer.formula.written import raised
+from mercer.plot.rasters import Shape, image_shape, images
 
 
 def turned(image: Any, angles: Any, shape: Shape | None = None) -> np.ndarray:
@@ -86,7 +87,7 @@ def rotation_curve(image: Any, shape: Shape | None = None, steps: int = 72, ax: 
     ax.margins(0.14)
     ax.autoscale_view()
     legend_below(ax)
-    return tidy(ax, f"one image turned, in ℝ{_raised(len(flat))}", "first direction", "second")
+    return tidy(ax, f"one image turned, in ℝ{raised(len(flat))}", "first direction", "second")
 
 
 def _plane_of(curve: np.ndarray, angles: np.ndarray) -> np.ndarray:
@@ -99,10 +100,6 @@ def _plane_of(curve: np.ndarray, angles: np.ndarray) -> np.ndarray:
     first, second = np.linalg.norm(waves, axis=1) + 1e-300
     both = waves[0] / first + 0.35 * first / second * waves[1] / second
     return np.linalg.qr(np.column_stack([both.real, both.imag]))[0].T
-
-
-def _raised(number: int) -> str:
-    return str(number).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 #: The seven small changes of `TangentDistance`, in its order.

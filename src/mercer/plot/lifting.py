@@ -27,7 +27,7 @@ from mercer.theory import separability
 class LinearInFeatures:
     """sign(w·φ(x) + b): the widest separator of φ(x), as a classifier of x; pictures draw it.
 
-    `found` is False where no plane parts the classes in φ-space.
+    `found` is False where no plane separates the classes in φ-space.
 
     Parameters
     ----------

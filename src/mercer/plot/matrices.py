@@ -69,7 +69,7 @@ def gram(
             index, y = index[order], y[order]
     K = np.asarray(k.gram(X).block(index, index), dtype=float)
     if sort and y is not None:
-        chain = _chained(K, y)
+        chain = chained(K, y)
         index, K = index[chain], K[np.ix_(chain, chain)]
     top, clipped = _brightest(K)
     image = ax.imshow(K, cmap="viridis", interpolation="nearest", vmax=top)
@@ -83,17 +83,22 @@ def gram(
     return ax
 
 
-def _chained(K: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Within each class, every example followed by the most alike of the rest: blocks show."""
+def chained(K: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """An order by class in which each point is followed by the most alike of the rest.
+
+    >>> K = np.array([[2.0, 0.0, 1.0], [0.0, 2.0, 1.5], [1.0, 1.5, 2.0]])
+    >>> chained(K, np.zeros(3, dtype=int)).tolist()
+    [0, 2, 1]
+    """
     order: list[int] = []
-    for label in np.unique(y):
-        rest = np.flatnonzero(y == label)
-        here, rest = rest[0], rest[1:]
-        order.append(int(here))
-        while len(rest):
-            best = int(np.argmax(K[here, rest]))
-            here, rest = rest[best], np.delete(rest, best)
-            order.append(int(here))
+    for c in np.unique(y):
+        left = np.flatnonzero(y == c).tolist()
+        here = min(left, key=lambda i: float(K[i, left].sum()))  # begins at an end of the class
+        while left:
+            left.remove(here)
+            order.append(here)
+            if left:
+                here = left[int(K[here, left].argmax())]
     return np.array(order)
 
 

@@ -21,12 +21,7 @@ DIMENSIONS = (1, 2, 3, 5)
 
 
 def prove(
-    k: Any,
-    data: Any = None,
-    n_features: int | None = None,
-    *,
-    seconds: float = 3.0,
-    seed: int = 0,
+    k: Any, data: Any = None, n_features: int | None = None, *, seconds: float = 3.0, seed: int = 0
 ) -> Proof | Counterexample | Undecided:
     """Decide whether cᵀKc ≥ 0 for all points and all c: a proof, a counterexample, or neither.
 

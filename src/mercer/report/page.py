@@ -19,6 +19,7 @@ from mercer.data.dataset import Dataset
 from mercer.report.bars import importance
 from mercer.report.classes import class_figures, class_table
 from mercer.report.errors import errors, wrong_rows
+from mercer.report.metric import learned_metric
 from mercer.report.pictures import captioned, learning_figure, number_figures, pictures
 from mercer.report.reasons import reasons
 from mercer.report.standings import standings
@@ -161,7 +162,7 @@ def render(
         *_studied(board, done),
         tag("h2", "Errors worth looking at"), errors(board, data, file, done.importance),
         *reasons(board, data, done),
-        tag("h2", "The winner"), _kernel(board),
+        tag("h2", "The winner"), _kernel(board), *learned_metric(board, data),
         tag("div", *pictures(board, data), class_="pictures"),
     ]  # fmt: skip
     if board.search is not None:

@@ -154,6 +154,8 @@ def sample(board: Any, data: Any) -> tuple[Any, Any, np.ndarray]:
     rows = take(data.X, some)
     if len(board.best) > 1:
         rows = board.best[:-1].transform(rows)
+    if hasattr(learner, "metric_"):
+        rows = learner.inputs_(rows)
     width = getattr(learner, "bandwidth_", None)
     if width is not None and isinstance(rows, np.ndarray):
         rows = rows / np.asarray(width)

@@ -19,7 +19,7 @@ from mercer.selection.data_checks import Checked
 from mercer.selection.folds import draw_order, splits_of
 from mercer.selection.kernel_search.search import search_kernel
 from mercer.selection.kernel_search.tree import SearchTree
-from mercer.selection.last_fit import LastFit, affordable
+from mercer.selection.last_fit import LastFit
 from mercer.selection.metrics import metric_of, needs
 from mercer.selection.preprocess import Preprocessing, preprocessing
 from mercer.selection.racing.apart import Apart
@@ -215,8 +215,7 @@ class Choice:
                 f"no learner could be fitted with {', '.join(map(repr, self.named))}: "
                 f"{asked_for[0].failed}. Name another kernel, or none for those that suit the data."
             )
-        stored = [e for e in standing if e.rival is None or e.rival.stored]
-        self.winner = affordable(race, stored or standing)
+        self.winner = first_stored(standing)
         with self.until_interrupted():
             say(f"last fit: {self.winner.trainer.learner}")
             models = {} if self.finals is None else self.finals.models
@@ -234,6 +233,11 @@ class Choice:
                 again = self.last.again(self.winner, whole, end)
         if not again:
             self.last.rows = rows[self.last.rows]
+
+
+def first_stored(standing: list[Entry]) -> Entry:
+    """The best that a model file can hold, or the best."""
+    return next((e for e in standing if e.rival is None or e.rival.stored), standing[0])
 
 
 def _rows_that_fit() -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -139,7 +140,7 @@ def compare(
     others = rivals_of(rivals if rivals != "auto" else ("all" if names is None else None))
     # A splitter of the user's own knows which rows belong together; a part of them may not fit it.
     counted = isinstance(cv, (int, np.integer))
-    plan = plan_holdout(checked, holdout if counted else None, clock.budget, seed)
+    plan = plan_holdout(checked, holdout if counted else None, clock, seed)
     own = clock.budget is not None and not with_workers() and any(not r.stored for r in others)
 
     bar = config(progress=get_config().progress and progress is not False)
@@ -187,7 +188,7 @@ def _part_kept_back(
     # What a fit with the rows kept back will take, where it is made.
     again = made.contest.fit_seconds(made.winner, len(found))
     if refit:
-        refit = clock.left() > HOPE * again
+        refit = clock.for_last_fit() > HOPE * again
     elif clock.budget is not None:
         refit = clock.left() > again and len(made.last.rows) == len(train)
     headline = None
@@ -196,7 +197,8 @@ def _part_kept_back(
         judged = answers_until(end, made.last.best, found, test, made.seed)
         how = plan.how if len(judged.rows) == len(test) else f"{len(judged.rows)} of {plan.how}"
         headline = headline_of([judged], made.measure, how, made.seed, found.classes)
-    made.settle(found, train, clock.end if refit and not made.interrupted else None)
+    last = perf_counter() + clock.for_last_fit()
+    made.settle(found, train, last if refit and not made.interrupted else None)
     return _board(made, clock, headline)
 
 

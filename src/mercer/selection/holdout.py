@@ -23,11 +23,12 @@ from mercer.selection.board.scoreboard import OutOfFold
 from mercer.selection.data_checks import Checked
 from mercer.selection.folds import draw_order, splits_of
 from mercer.selection.metrics import Metric, accuracy, needs
+from mercer.selection.racing.clock import Clock
 from mercer.selection.scores import cross_calibrated
 from mercer.selection.trainers.base import decide
 
-#: Up to so many rows, parts are held out in turn; with a budget, from so many seconds on.
-FEW_ROWS, ENOUGH_SECONDS = 1_000, 20.0
+#: Up to so many rows, parts are held out in turn; with a budget, from so many seconds of work on.
+FEW_ROWS, ENOUGH_SECONDS = 1_000, 15.0
 #: Fewer rows than this cannot be spared.
 LEAST_ROWS = 20
 #: Parts that are held out in turn, and the share of a budget that choosing for them may take.
@@ -90,7 +91,7 @@ class Plan:
     how: str
 
 
-def plan_holdout(checked: Checked, holdout: Any, budget: float | None, seed: int) -> Plan | None:
+def plan_holdout(checked: Checked, holdout: Any, clock: Clock, seed: int) -> Plan | None:
     """What is held out, for `holdout` as `compare` takes it; copies of a row on one side."""
     if holdout is None:
         return None
@@ -100,7 +101,7 @@ def plan_holdout(checked: Checked, holdout: Any, budget: float | None, seed: int
     if n < LEAST_ROWS and holdout == "auto":
         return None
     share = KEPT
-    in_turn = n <= FEW_ROWS and (budget is None or budget >= ENOUGH_SECONDS)
+    in_turn = n <= FEW_ROWS and clock.left() >= ENOUGH_SECONDS * clock.crowding()
     in_turn &= checked.times is None
     if holdout != "auto":
         share, in_turn = _share(holdout), False

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -28,8 +28,6 @@ from mercer.selection.trainers.base import Outcome
 WORTH = 1.15
 #: The share of its forecast that a last fit on all rows needs to be tried.
 HOPE = 0.8
-#: The share of a budget by which such a fit may be late.
-LATE = 0.04
 #: At most so many times the rows in the next of them.
 STEP = 3
 
@@ -61,13 +59,13 @@ class LastFit:
         rows kept back where there is time for one more fit only, which is then made with them.
         """
         race, least = self.race, min(winner.size, len(found))
-        left = race.clock.left()
+        left = race.clock.for_last_fit()
         if known is not None:
             (self.best, self.rows), self.seconds = known, winner.fitted[len(known[1])]
             self.best.schema_ = found.schema
             last = race.last_fit_seconds(winner)
             both = CAREFUL * (last + race.fit_seconds(winner, len(found)))
-            if race.all_rows > len(found) and both > left > HOPE * last:
+            if race.all_rows > len(found) and both > race.clock.left() and left > HOPE * last:
                 return
         elif race.rows_in(winner, left) < len(found):
             winner.trainer.exact = False
@@ -76,11 +74,12 @@ class LastFit:
         with suppress(OutOfTime):
             while len(self.rows) < len(found):
                 # By steps, so that what a fit took corrects the forecast of the next one.
-                count = race.rows_in(winner, race.clock.left())
+                left = race.clock.for_last_fit()
+                count = race.rows_in(winner, left)
                 count = min(count, STEP * len(self.rows) or count)
                 if len(self.rows) and count < min(WORTH * len(self.rows), len(found)):
                     return
-                with until(race.clock.end - race.answer_seconds(winner, count)):
+                with until(perf_counter() + left - race.answer_seconds(winner, count)):
                     self.fit(winner, found, count)
         if not len(self.rows):
             self.fit(winner, found, least)
@@ -104,8 +103,7 @@ class LastFit:
 
     def again(self, winner: Entry, whole: Dataset, end: float) -> bool:
         """On all rows, those kept back included, until `end`; whether there was time for it."""
-        late = LATE * (self.race.clock.budget or 0.0)
-        with suppress(OutOfTime), until(end + late):
+        with suppress(OutOfTime), until(end):
             self.fit(winner, whole, len(whole))
             return True
         return False
@@ -117,18 +115,3 @@ def _calibrated(model: Any, outcomes: Sequence[Outcome]) -> CalibratedScores:
     scores = [evidence(np.asarray(o.scores), o.probable) for o in known]
     truth = np.concatenate([np.asarray(o.truth) for o in known])
     return CalibratedScores.fitted(model, np.concatenate(scores), truth)
-
-
-def affordable(race: Race, standing: list[Entry]) -> Entry:
-    """The best candidate, or one level with it that can be fitted on all rows where it cannot."""
-    best, left = standing[0], race.clock.left()
-    doubt = np.std(best.scores) / math.sqrt(len(best.scores))
-    for entry in standing:
-        if entry.size < best.size or entry.mean < best.mean - doubt:
-            break
-        entry.slow = race.rows_in(entry, left) < race.final_rows
-        if not entry.slow:
-            return entry
-    for entry in standing:
-        entry.slow = False
-    return best

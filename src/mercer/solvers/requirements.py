@@ -152,14 +152,20 @@ def choose(request: Request, name: str = "auto") -> tuple[Solver, str]:
     if name != "auto":
         check(solvers[name], request)
         return solvers[name], f"solver={name!r} was asked for"
-    picked = [s for s in solvers.values() if s.pick(request)]
-    able = [s for s in picked if not any(lacking(s, request))]
-    for solver in able:
-        if solver.fits(request):
-            reason, size = solver.pick(request), show_bytes(solver.bytes(request.size))
-            log("%s: solver %r takes %s (%s)", request.problem, solver.name, size, reason)
-            return solver, reason
-    check(able[-1] if able else picked[-1], request)
+    picked = able = None
+    for solver in solvers.values():
+        reason = solver.pick(request)
+        if not reason:
+            continue
+        picked = solver
+        if not any(lacking(solver, request)):
+            able = solver
+            if solver.fits(request):
+                size = show_bytes(solver.bytes(request.size))
+                log("%s: solver %r takes %s (%s)", request.problem, solver.name, size, reason)
+                return solver, reason
+    assert picked is not None, "the last solver of a table takes what no other one does"
+    check(able or picked, request)
     raise AssertionError("a solver that does not fit was refused")
 
 

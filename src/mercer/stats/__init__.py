@@ -6,16 +6,12 @@ probability of at most α, whatever the kernel, the number of examples and their
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from mercer._lazy import by_name, in_stub
 
-from mercer._lazy import suggesting
-from mercer.stats.changes import ChangePointsResult, change_points
-from mercer.stats.independence import HSICResult, hsic_test
-from mercer.stats.two_samples import MMDResult, mmd_test
+_WHERE = in_stub(__name__)
+__all__ = sorted(_WHERE)
+__getattr__ = by_name(__name__, _WHERE)
 
-__all__ = [
-    "ChangePointsResult", "HSICResult", "MMDResult", "change_points", "hsic_test", "mmd_test",
-]  # fmt: skip
 
-if not TYPE_CHECKING:  # a type checker then knows that other names do not exist
-    __getattr__ = suggesting(__name__, __all__)
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -8,30 +8,12 @@ widest separator of two classes (`separation`), all separators of small data set
 
 from __future__ import annotations
 
-from mercer.theory.bounds import (
-    compression_bound,
-    deviation_bound,
-    margin_bound,
-    mistake_bound,
-    regret,
-)
-from mercer.theory.derivations import (
-    Derivation,
-    Line,
-    binomial_expansion,
-    gaussian_series,
-    monomial_table,
-    ridge_dual,
-    verify_expansion,
-)
-from mercer.theory.lengths import margin, radius, signs
-from mercer.theory.reports import Report, report
-from mercer.theory.separation import Separation, separability
-from mercer.theory.separators import VersionSpace, fewest_errors, hebb, version_space
+from mercer._lazy import by_name, in_stub
 
-__all__ = [
-    "Derivation", "Line", "Report", "Separation", "VersionSpace", "binomial_expansion",
-    "compression_bound", "deviation_bound", "fewest_errors", "gaussian_series", "hebb", "margin",
-    "margin_bound", "mistake_bound", "monomial_table", "radius", "regret", "report", "ridge_dual",
-    "separability", "signs", "verify_expansion", "version_space",
-]  # fmt: skip
+_WHERE = in_stub(__name__)
+__all__ = sorted(_WHERE)
+__getattr__ = by_name(__name__, _WHERE)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+import mercer.tuning as tuning
 from mercer.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed
 from mercer.solvers.online.budget import BudgetPerceptron, Store
 from mercer.solvers.online.dual import DualPerceptron
@@ -318,14 +319,13 @@ def test_scores_that_overflow_are_reported():
 @pytest.mark.parametrize("kernel", [Polynomial(2, offset=1.0), Laplacian(1.0, norm=1)], ids=repr)
 def test_compiled_loops_make_the_same_updates(kernel, monkeypatch):
     """What large sets get: a compiled epilogue, and no tile at all where all is one loop."""
-    from mercer.gram import plan
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
     labels = rng.integers(0, 3, size=300)
     made = []
-    for least in (plan.COMPILE_WORK, 0):
-        monkeypatch.setattr(plan, "COMPILE_WORK", least)
+    for least in (tuning.COMPILED_PAIRS, 0):
+        monkeypatch.setattr("mercer.tuning.COMPILED_PAIRS", least)
         walker = DualPerceptron(kernel.gram(X), labels, Rule(3, True), block=64, leaf=16)
         assert (walker._columns._compiled is not None) == (least == 0)
         run(walker, Schedule(300, 2))

@@ -15,7 +15,7 @@ separated. Only so many points as the budget allows survive an epoch: those with
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,7 @@ def walk_piece(
         scores += K @ start.weights
     walker = DualPerceptron(
         gram, labels, rule, scores=scores, before=before, bias=start.bias,
-        tally=start.tally.copy(), weights=weights,
+        tally=replace(start.tally), weights=weights,
     )  # fmt: skip
     walker.walk(order, allowed)
     made = walker.journal

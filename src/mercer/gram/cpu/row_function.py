@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import mercer.tuning as tuning
 from mercer._arrays import is_sparse
 from mercer._lazy import record
 from mercer.formula.nodes import Formula, statistics
@@ -37,16 +38,6 @@ if TYPE_CHECKING:
     from mercer.gram.host import HostGram
 
 
-#: Words of a row from which sums of bytes pay: with fewer, columns are few in float32, too.
-WORDS = 16
-#: Columns from which ‖x − z‖² is faster by a product than by differences.
-WIDE = 64
-#: How many times the usual error rows of K may have that a solver begins with.
-ROUGH = 10
-#: The largest share of the memory limit that a copy of the rows for that may take.
-ROOM = 1 / 16
-
-
 @record
 class RowFunction:
     """The function at `address`, the `numbers` it takes, and the examples as x and as z."""
@@ -58,10 +49,6 @@ class RowFunction:
     widths: tuple[int, ...]
     together: int
     module: Any  # owns the machine code
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.left.dtype
 
 
 def loop_program(gram: HostGram) -> Program | None:
@@ -116,17 +103,20 @@ def _with_norms(gram: HostGram, program: Program, dtype: np.dtype) -> np.ndarray
     """
     side, (source, *others) = gram.sides()[0], program.sources
     key, matrix = source.rows, side.matrices[source.rows]
-    if others or source.node.op != "sqdist" or matrix.shape[1] < WIDE:
+    if others or source.node.op != "sqdist" or matrix.shape[1] < tuning.NORM_COLUMNS:
         return None
-    if dtype.itemsize * math.prod(matrix.shape) > ROOM * gram.limit_bytes:
+    if dtype.itemsize * math.prod(matrix.shape) > tuning.NORM_COPY_SHARE * gram.limit_bytes:
         return None
     with np.errstate(over="ignore"):
         kept = side.centers.get(key) is None and key in side.norms
         norms = side.norms[key] if kept else squared_norms(matrix)
-    ends = accuracy.Ends.uncentered(float(norms.max()))
+    largest = float(norms.max())
+    ends = accuracy.Ends(largest, largest)
     error = accuracy.product_error(gram.formula, source.node, matrix.shape[1], ends, dtype)
     # What begins in float32 is finished in float64.
-    if error > accuracy.TOLERANCE[dtype.itemsize] * (1 if dtype == gram.dtype else ROUGH):
+    if error > accuracy.TOLERANCE[dtype.itemsize] * (
+        1 if dtype == gram.dtype else tuning.ROUGH_START
+    ):
         return None
     out = np.zeros((len(norms), BEFORE + matrix.shape[1]), dtype)
     out[:, 0] = norms
@@ -141,7 +131,7 @@ def byte_function(gram: HostGram, program: Program) -> RowFunction | None:
         if source.node.op not in ("sqdist", "dot") or source.rows not in grids:
             return None
         words = grids[source.rows].words(source.node.op)
-        if words is None or words[0].shape[1] < WORDS:
+        if words is None or words[0].shape[1] < tuning.BYTE_WORDS:
             return None
         blocks.append(words)
     left, right = ([side[i] for side in blocks] for i in (0, 1))

@@ -11,6 +11,7 @@ from mercer._arrays import is_sparse
 from mercer.formula.nodes import Formula, statistics
 from mercer.gram.accuracy import TOLERANCE, Ends, product_error, rounding_error, sensitivity
 from mercer.gram.operand import Operand, squared_norms
+from mercer.tuning import FAR_SAMPLE_ROWS, LARGEST_SINGLE, NEAR_STEPS
 
 if TYPE_CHECKING:
     from mercer.gram.host import HostGram
@@ -23,21 +24,6 @@ ROUNDING = 2 * TOLERANCE[4] + 8 * EPS
 _ROUNDED = {"sqdist", "dot", "l1", "linf"}
 #: Those that a common shift of all rows does not change.
 _DIFFERENCES = {"sqdist", "l1", "linf"}
-#: Squared norms beyond this are too near to the end of float32's range.
-LARGEST = 1e30
-#: Rows on a grid are about as far from 0 as from one another where it begins so near to it.
-STEPS = 256
-#: Rows that show where all of them are.
-SOME = 128
-
-
-def suffices(gram: HostGram, *, centered: bool = False) -> bool:
-    """Whether rounding the rows of this Gram to float32 leaves k its digits.
-
-    `centered`: their mean is subtracted before, where only differences are read (see `movable`),
-    and they are dense.
-    """
-    return _errors(gram, centered) is not None
 
 
 def rounding(gram: HostGram) -> float | None:
@@ -46,20 +32,26 @@ def rounding(gram: HostGram) -> float | None:
     A bound for any kernel. Where k is a function of one distance that is short, its own slope
     gives a smaller one.
     """
-    errors = _errors(gram, centered=False)
+    errors = errors_in_single(gram)
     if errors is None:
         return None
     (node, largest, error), *others = errors
     if others or node.op != "sqdist":
         return ROUNDING
-    columns, ends = gram.sides()[0].matrices[node.value].shape[1], Ends.uncentered(largest)
+    columns, ends = gram.sides()[0].matrices[node.value].shape[1], Ends(largest, largest)
     error += product_error(gram.formula, node, columns, ends, np.dtype(np.float32))
     return min(ROUNDING, 2 * error + 8 * EPS)  # twice: the estimate was met to within 6 %
 
 
-def _errors(gram: HostGram, centered: bool) -> list[tuple[Formula, float, float]] | None:
+def errors_in_single(
+    gram: HostGram, centered: bool = False
+) -> list[tuple[Formula, float, float]] | None:
     """The node of each statistic, its largest squared norm (or sum of |x|), and the error of k by
-    rounding the rows; None where one of the errors is too large, or unknown."""
+    rounding the rows to float32; None where one of the errors is too large, or unknown.
+
+    `centered`: the mean of dense rows is subtracted before, where only differences are read (see
+    `movable`).
+    """
     errors = []
     free = movable(gram.formula) if centered else set()
     operands = gram.sides()[:1] if gram.square else gram.sides()
@@ -82,8 +74,8 @@ def is_far(gram: HostGram) -> bool:
     side = gram.sides()[0]
     for key in movable(gram.formula):
         rows, grid = side.matrices[key], side.grids.get(key)
-        if not is_sparse(rows) and (grid is None or abs(grid.grid.low) > STEPS):
-            some = rows[:: max(1, len(rows) // SOME)]
+        if not is_sparse(rows) and (grid is None or abs(grid.grid.low) > NEAR_STEPS):
+            some = rows[:: max(1, len(rows) // FAR_SAMPLE_ROWS)]
             mean = some.mean(axis=0)
             if mean @ mean > 0.5 * squared_norms(some).mean():
                 return True
@@ -104,7 +96,7 @@ def _error(formula: Formula, node: Formula, largest: float, spread: float) -> fl
 
     `spread`: what those of Z reach, where its mean is subtracted from all rows before.
     """
-    if not largest <= LARGEST:
+    if not largest <= LARGEST_SINGLE:
         return math.inf
     if node.op == "sqdist":
         return rounding_error(formula, node, Ends(largest, largest, spread), EPS / 2)

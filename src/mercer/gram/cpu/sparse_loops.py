@@ -21,10 +21,10 @@ from mercer._machine.jit import chosen_by_types, njit
 from mercer._machine.lanes import everywhere_of, lanes_of, like, load_of, store
 from mercer._tiles import cut
 from mercer.gram.cpu.compiled import whole_rows
-from mercer.gram.plan import PANEL_BYTES
+from mercer.tuning import SCATTERED_TILE, SPARSE_PANEL_BYTES
 
-#: Rows of Z whose sums stay in that cache: 32 kB in double precision.
-WIDTH = 4096
+#: Rows of Z whose sums stay in that cache.
+WIDTH = SCATTERED_TILE[1]
 
 
 @record
@@ -102,13 +102,13 @@ def _scatter(x: Any, columns: Any, start: Any, width: Any, out: Any) -> None:
 
 
 #: Vectors of 64 bytes in a line of the panel, each with a name in the loop.
-VECTORS = PANEL_BYTES // 64
+VECTORS = SPARSE_PANEL_BYTES // 64
 assert VECTORS == 4
 
 
 def multiply_in_panels(x: Any, rows: slice, z: Any, columns: slice, out: Any) -> None:
     """out ← x[rows] z[columns]ᵀ for CSR matrices."""
-    lines = PANEL_BYTES // out.itemsize
+    lines = SPARSE_PANEL_BYTES // out.itemsize
     panel, sums = np.zeros(x.shape[1] * lines, dtype=out.dtype), np.empty(lines, dtype=out.dtype)
     left, right = (
         (unsigned(m.indptr[part.start : part.stop + 1]), unsigned(m.indices), m.data)

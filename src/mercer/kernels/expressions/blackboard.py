@@ -15,11 +15,14 @@ LETTER = re.compile(r"([xz])(\d*)")
 _TOKEN = re.compile(
     r"(?P<space>\s+)|(?P<text>'[^']*'|\"[^\"]*\")"
     r"|(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
-    r"|(?P<name>(?![²³])[^\W\d](?:(?![²³])\w)*)|(?P<bar>\|\||\||‖)|\*\*|."
+    r"|(?P<name>(?![²³])[^\W\d](?:(?![²³])\w)*)|(?P<bar>\|\||\||‖)"
+    r"|(?P<opening>[(√])|(?P<closing>[)\]²³∞])|\*\*|."
 )
-_ORDER = re.compile(r"_(?:(1|2|inf)\b|(∞))|([₁₂])")
+#: Tokens that begin a value, which multiplies the one before it, and tokens that end one.
+_BEGIN, _END = ("text", "number", "name", "opening"), ("text", "number", "name", "closing")
+_ORDER = re.compile(r"_(1|2|inf)\b|_(∞)|([₁₂])")
 _SIGNS = {"^": "**", "·": "*", "×": "*", "−": "-", "²": "**2", "³": "**3", "√": "sqrt", "∞": "inf"}
-_ORDERS = {"₁": "1", "₂": "2", "∞": "inf"}
+_PLAIN = str.maketrans({"∞": "inf"} | {digit: str(i) for i, digit in enumerate("₀₁₂₃₄₅₆₇₈₉")})
 
 
 class Typed:
@@ -28,53 +31,47 @@ class Typed:
     def __init__(self, text: str) -> None:
         self.text, self.python, self.places = text, "", list[int]()
         self.mathematics: bool = False
-        #: Whether what was read last ends a value, so that another one is multiplied by it.
+        #: Whether what was read last ends a value, and whether it names a function.
         self.ended = self.named = False
-        self.bars: list[str] = list[str]()  # norms that have begun
-        skip = 0
-        for token in _TOKEN.finditer(text):
-            if token.start() >= skip:
-                skip = self.take(token, token[0])
+        self.bars: list[str] = []  # norms that have begun
+        at = 0
+        while token := _TOKEN.match(text, at):
+            at = self.bar(token) if token.lastgroup == "bar" else self.take(token)
 
-    def take(self, token: re.Match[str], shown: str) -> int:
+    def take(self, token: re.Match[str]) -> int:
         """Write one token; gives the index of the next one."""
-        kind, at = token.lastgroup or "", token.start()
-        if kind == "bar":
-            self.mathematics = True
-            if self.ended and self.bars and self.bars[-1] in shown:
-                return self.closed(token, len(self.bars[-1]))
-            self.write("*norm(" if self.ended else "norm(", at)
-            self.bars.append(shown)
-        elif kind == "space":
-            self.write(shown, at)
-            return token.end()
-        elif kind in ("number", "name", "text") or shown in "(√":
-            if self.ended and not (shown == "(" and self.named):
-                self.write("*", at)
-            plain = re.sub("[₀-₉]", lambda digit: str("₀₁₂₃₄₅₆₇₈₉".index(digit[0])), shown)
+        kind, shown, at = token.lastgroup, token[0], token.start()
+        if kind != "space":
+            plain = shown.translate(_PLAIN) if kind == "name" else shown
             plain = re.sub(r"^([xz])_(?=\d)", r"\1", plain)
-            self.mathematics |= shown == "√" or bool(LETTER.fullmatch(plain))
-            self.write(_SIGNS.get(shown, plain), at)
-        else:
-            self.mathematics |= shown in _SIGNS
-            self.write(_SIGNS.get(shown, shown), at)
-        self.ended = kind in ("number", "name", "text") or shown in (")", "]", "²", "³", "∞")
-        self.named = (kind == "name" and not LETTER.fullmatch(shown)) or shown == "√"
+            letter = LETTER.fullmatch(plain) is not None
+            self.mathematics |= letter or shown in _SIGNS
+            if self.ended and kind in _BEGIN and not (shown == "(" and self.named):
+                self.write("*", at)
+            self.ended = kind in _END
+            self.named = shown == "√" or (kind == "name" and not letter)
+            shown = _SIGNS.get(shown, plain)
+        self.write(shown, at)
         return token.end()
 
-    def closed(self, token: re.Match[str], length: int) -> int:
-        """The end of a norm, and which norm it is; of the two bars in |x||z| it is the first."""
-        self.bars.pop()
-        if length < len(token[0]):
-            self.write(")*norm(", token.start())
-            self.bars.append("|")
+    def bar(self, token: re.Match[str]) -> int:
+        """The begin or the end of a norm, with its order; of the bars in |x||z|, both at once."""
+        shown, at, end = token[0], token.start(), token.end()
+        self.mathematics, self.named = True, False
+        if not (self.ended and self.bars and self.bars[-1] in shown):
+            self.write("*norm(" if self.ended else "norm(", at)
+            self.bars.append(shown)
             self.ended = False
-            return token.end()
-        order = _ORDER.match(self.text, token.end())
-        which = "".join(filter(None, order.groups())) if order else ""
-        self.write(f", {_ORDERS.get(which, which)})" if which else ")", token.start())
-        self.named = False
-        return order.end() if order else token.end()
+        elif len(shown) > len(self.bars[-1]):
+            self.write(")*norm(", at)
+            self.ended = False
+        else:
+            self.bars.pop()
+            order = _ORDER.match(self.text, end)
+            which = order[order.lastindex or 0].translate(_PLAIN) if order else ""
+            self.write(f", {which})" if order else ")", at)
+            end = order.end() if order else end
+        return end
 
     def write(self, python: str, at: int) -> None:
         self.python += python

@@ -13,13 +13,7 @@ from mercer._parameters import Count, declare
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Rule
 from mercer.kernels.graphs.reading import Graphs, read_pair
-from mercer.kernels.strings.counts import (
-    MAX_KEY,
-    Counts,
-    KernelOfCounts,
-    by_frequency,
-    number,
-)
+from mercer.kernels.strings.counts import MAX_KEY, Counts, KernelOfCounts, by_frequency, number
 
 #: Pairs of nodes whose distances are in memory at a time.
 PATHS = 1 << 22
@@ -83,6 +77,7 @@ class WeisfeilerLehman(CountingKernel):
     """
 
     depth: int = 5
+    tex = r"\sum_{h=0}^{<depth>} \sum_{t \in T_h} c_t(x) \, c_t(z)"
     examples = ("weisfeiler_lehman(2)",)
     proof = Rule(True, "inner product of features", "φ_t(x) = number of nodes of x with subtree t")
 
@@ -108,9 +103,6 @@ class WeisfeilerLehman(CountingKernel):
         )
         counts.sum_duplicates()
         return counts
-
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        return rf"\sum_{{h=0}}^{{{self.depth}}} \sum_{{t \in T_h}} c_t({x}) \, c_t({z})"
 
 
 def relabel(
@@ -155,6 +147,7 @@ class ShortestPath(CountingKernel):
            [2., 1.]])
     """
 
+    tex = r"\sum_{a, b, d} c_{abd}(x) \, c_{abd}(z)"
     proof = Rule(
         True,
         "inner product of features",
@@ -180,9 +173,6 @@ class ShortestPath(CountingKernel):
             keys.append(distinct)
             first = last
         return _side_by_side(blocks, keys)
-
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        return rf"\sum_{{a, b, d}} c_{{abd}}({x}) \, c_{{abd}}({z})"
 
 
 def _paths(graphs: Graphs, base: int, span: int) -> tuple[Any, np.ndarray]:

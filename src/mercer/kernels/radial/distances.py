@@ -19,13 +19,11 @@ class SquaredDistance(Kernel):
     array([[9.]])
     """
 
+    tex = r"\|x - z\|^2"
     proof = Rule(False, "zero diagonal", "k(x, x) = 0 while k(x, z) ≠ 0")
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return sqdist(rows)
-
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        return rf"\|{x} - {z}\|^2"
 
 
 @kernel
@@ -39,8 +37,7 @@ class NegativeSquaredDistance(SquaredDistance):
     array([[-9.]])
     """
 
+    tex = r"-\|x - z\|^2"
+
     def lower(self, rows: Input, path: str = "") -> Formula:
         return -sqdist(rows)
-
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        return rf"-\|{x} - {z}\|^2"

@@ -10,16 +10,7 @@ import numpy as np
 
 from mercer._parameters import Among, Number, Positive, checked, declare
 from mercer.formula.inputs import FrozenArray, Scale
-from mercer.formula.nodes import (
-    DIFFERENCE,
-    Formula,
-    Input,
-    const,
-    l1,
-    linf,
-    reduce_columns,
-    sqdist,
-)
+from mercer.formula.nodes import DIFFERENCE, Formula, Input, const, l1, linf, reduce_columns, sqdist
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Claim, Rule, within
 from mercer.kernels.core import Kernel
@@ -153,10 +144,7 @@ class Laplacian(Kernel):
         if self.norm != "inf":
             return Claim(True, f"Laplacian, norm {self.norm}", self, FOURIER)
         because = "in the plane the maximum norm is the 1-norm, turned by 45°"
-        return within(
-            Claim(True, "Laplacian, norm ∞", self, because, max_dims=2),
-            n_features,
-        )
+        return within(Claim(True, "Laplacian, norm ∞", self, because, max_dims=2), n_features)
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         index = {1: "_1", 2: "", "inf": r"_\infty"}[self.norm]

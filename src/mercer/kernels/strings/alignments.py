@@ -79,6 +79,10 @@ class Subsequence(PairKernel):
 
     p: int
     decay: float = 0.5
+    tex = (
+        r"\sum_{u \in \Sigma^{<p>}} \sum_{x[\mathbf{i}] = z[\mathbf{j}] = u} "
+        r"<decay>^{l(\mathbf{i}) + l(\mathbf{j})}"
+    )
     examples = ("subsequence(2)",)
     proof = Rule(
         True, "inner product of features", "φᵤ(x) = Σ over occurrences of u in x of λ^span"
@@ -93,11 +97,6 @@ class Subsequence(PairKernel):
 
     def _work(self, x: float, z: float) -> float:
         return self.p * x * z
-
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        spans = rf"{self.decay:g}^{{l(\mathbf{{i}}) + l(\mathbf{{j}})}}"
-        positions = rf"{x}[\mathbf{{i}}] = {z}[\mathbf{{j}}] = u"
-        return rf"\sum_{{u \in \Sigma^{{{self.p}}}}} \sum_{{{positions}}} {spans}"
 
 
 @kernel
@@ -135,6 +134,7 @@ class LocalAlignment(PairKernel):
     gap_extend: float = 0.5
     match: float = 1.0
     mismatch: float = -1.0
+    tex = r"\tfrac{1}{<beta>} \ln \sum_{a \in \mathcal{A}(x, z)} e^{<beta> \, s(a)}"
     examples = ("local_alignment(0.5)",)
     proof = Rule(None, "logarithm of a kernel", "the logarithm may lose definiteness")
 
@@ -164,10 +164,6 @@ class LocalAlignment(PairKernel):
     def _work(self, x: float, z: float) -> float:
         return 8 * x * z
 
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        total = rf"\sum_{{a \in \mathcal{{A}}({x}, {z})}} e^{{{self.beta:g} \, s(a)}}"
-        return rf"\tfrac{{1}}{{{self.beta:g}}} \ln {total}"
-
 
 @kernel
 class WeightedDegree(PairKernel):
@@ -192,6 +188,7 @@ class WeightedDegree(PairKernel):
 
     p: int
     weights: tuple[float, ...] | None = None
+    tex = r"\sum_{d=1}^{<p>} \beta_d \sum_i \mathbb{1}[x_{i..i+d} = z_{i..i+d}]"
     examples = "weighted_degree(3)", "weighted_degree(2, weights=[1, 10])"
 
     parameters = declare(p=Count(1, floats=True))
@@ -221,7 +218,3 @@ class WeightedDegree(PairKernel):
             return Claim(None, "weighted degree", self, "the rule needs weights ≥ 0")
         because = "φ(x) = an indicator for each gram at each position"
         return Claim(True, "inner product of features", self, because)
-
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        same = rf"\mathbb{{1}}[{x}_{{i..i+d}} = {z}_{{i..i+d}}]"
-        return rf"\sum_{{d=1}}^{{{self.p}}} \beta_d \sum_i {same}"

@@ -147,13 +147,15 @@ class Mismatch(CountingKernel):
     p: int
     m: int = 1
     alphabet: int = 4
+    tex = (
+        r"\sum_{u \in \Sigma^{<p>}} |\{v \in x : d(u, v) \le <m>\}| "
+        r"\cdot |\{v \in z : d(u, v) \le <m>\}|"
+    )
     examples = ("mismatch(3, 1, alphabet=26)",)
     proof = Rule(True, "inner product of features", "φ(x) = the number of grams near each u")
 
     parameters = declare(
-        p=Count(1, floats=True),
-        m=Count(0, floats=True),
-        alphabet=Count(1, floats=True),
+        p=Count(1, floats=True), m=Count(0, floats=True), alphabet=Count(1, floats=True)
     )
 
     def _check_together(self) -> None:
@@ -199,10 +201,6 @@ class Mismatch(CountingKernel):
             for positions in combinations(range(self.p), self.p - j)
         ]
 
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        near = [rf"|\{{v \in {s} : d(u, v) \le {self.m}\}}|" for s in (x, z)]
-        return rf"\sum_{{u \in \Sigma^{{{self.p}}}}} {near[0]} \cdot {near[1]}"
-
 
 @kernel
 class BagOfWords(CountingKernel):
@@ -230,6 +228,7 @@ class BagOfWords(CountingKernel):
     lowercase: bool = True
     binary: bool = False
     pattern: str = r"\w+"
+    tex = r"\sum_w |x|_w \, |z|_w"
     examples = "bag_of_words()", "bag_of_words(binary=True)"
     proof = Rule(True, "inner product of features", "φ(x) = the counts of all words")
 
@@ -263,6 +262,3 @@ class BagOfWords(CountingKernel):
 
     def _kinds(self) -> list[Gapped]:
         return [Gapped((0,), 1)]
-
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        return rf"\sum_w |{x}|_w \, |{z}|_w"

@@ -12,7 +12,7 @@ import mercer
 from mercer import data
 from mercer.lab.compute.learners import Learner, Option
 from mercer.lab.compute.presets import DECIMALS, TEST_ROWS, TEST_SEED
-from mercer.lab.compute.states import MOST_POINTS, Problem, Source, fields_of, number, numbers
+from mercer.lab.compute.states import MOST_POINTS, Problem, Source, number, numbers, takes
 from mercer.lab.compute.wire import Reply
 
 #: The line that is shown, and how high or low a point may lie.
@@ -92,24 +92,24 @@ class CurveState(Problem):
         return self.entry.make(self.parsed, self.options).fit(self.X, self.y)
 
 
-def series(request: dict[str, Any]) -> Reply:
+_ON_THE_LINE = number(LOW, HIGH, "x")
+
+
+@takes(source=Series.read, at=lambda v: None if v is None else _ON_THE_LINE(v))
+def series(source: Series, at: float | None) -> Reply:
     """The points of a data set, or one more of them at a given x."""
-    at = number(LOW, HIGH, "x")
-    known = {"source": Series.read, "at": lambda v: None if v is None else at(v)}
-    given = fields_of(request, known, "the request")
-    source = given["source"]
-    if given["at"] is None:
+    if at is None:
         x, y = source.points()
         return Reply({"x": x, "y": y})
     # The draw depends on where, so that the same question has the same answer.
-    rng = np.random.default_rng([source.seed, round(1e4 * given["at"])])
-    y = TRUTHS[source.preset][1](given["at"]) + source.noise * rng.normal()
-    return Reply({"x": [given["at"]], "y": [round(float(y), DECIMALS)]})
+    rng = np.random.default_rng([source.seed, round(1e4 * at)])
+    y = TRUTHS[source.preset][1](at) + source.noise * rng.normal()
+    return Reply({"x": [at], "y": [round(float(y), DECIMALS)]})
 
 
-def curve(request: dict[str, Any]) -> Reply:
+@takes(state=CurveState.read)
+def curve(state: CurveState) -> Reply:
     """The curve, its band, and where it is least certain."""
-    state = fields_of(request, {"state": CurveState.read}, "the request")["state"]
     grid = np.linspace(LOW, HIGH, GRID)
     with warnings.catch_warnings(record=True, action="always") as told:
         model = state.fit()
@@ -160,9 +160,9 @@ def _band(state: CurveState, model: Any, X: np.ndarray) -> tuple[np.ndarray, ...
     return mean, mean - 2 * np.sqrt(variance), mean + 2 * np.sqrt(variance)
 
 
-def curve_errors(request: dict[str, Any]) -> Reply:
+@takes(state=CurveState.read)
+def curve_errors(state: CurveState) -> Reply:
     """Errors on points left out along the whole slider, with the least, and on new points."""
-    state = fields_of(request, {"state": CurveState.read}, "the request")["state"]
     (option,) = state.entry.options
     tried = np.geomspace(option.low, option.high, TRIED)
     with warnings.catch_warnings(action="ignore"):
@@ -189,22 +189,21 @@ def _left_out(state: CurveState, options: dict[str, Any]) -> float:
     return float(np.mean(np.square(model.leave_one_out() - state.y)))
 
 
-def query(request: dict[str, Any]) -> Reply:
+@takes(state=CurveState.read, x=_ON_THE_LINE)
+def query(state: CurveState, x: float) -> Reply:
     """One x: the value there, the slope of a local line, and the weight of every point."""
-    known = {"state": CurveState.read, "x": number(LOW, HIGH, "x")}
-    given = fields_of(request, known, "the request")
-    state, x = given["state"], np.array([[given["x"]]])
+    at = np.array([[x]])
     with warnings.catch_warnings(action="ignore"):
         model = state.fit()
-        facts: dict[str, Any] = {"x": given["x"], "value": float(model.predict(x)[0])}
+        facts: dict[str, Any] = {"x": x, "value": float(model.predict(at)[0])}
         if state.learner == "ridge":
-            weights = model.expansion_.contributions(x)
+            weights = model.expansion_.contributions(at)
         else:
             h = model.bandwidth_
-            k = np.asarray(model.kernel_(x / h, state.X / h), dtype=np.float64)[0]
+            k = np.asarray(model.kernel_(at / h, state.X / h), dtype=np.float64)[0]
             weights = k / k.sum() if k.sum() else k
         if state.learner == "local":
-            facts["slope"] = float(np.ravel(model.gradient(x))[0])
+            facts["slope"] = float(np.ravel(model.gradient(at))[0])
     return Reply(facts, {"weights": weights})
 
 
@@ -232,6 +231,6 @@ def written(state: CurveState) -> str:
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
-def script(request: dict[str, Any]) -> Reply:
-    state = fields_of(request, {"state": CurveState.read}, "the request")["state"]
+@takes(state=CurveState.read)
+def script(state: CurveState) -> Reply:
     return Reply({"script": written(state)})

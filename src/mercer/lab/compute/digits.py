@@ -11,7 +11,7 @@ import numpy as np
 from mercer import data
 from mercer.lab.compute.learners import Learner
 from mercer.lab.compute.models import for_classes
-from mercer.lab.compute.states import fields_of, numbers
+from mercer.lab.compute.states import numbers, takes
 from mercer.lab.compute.wire import Reply
 
 #: Images of the training set, pixels per side, and drawings in one request (turned versions).
@@ -57,16 +57,16 @@ def read(given: Any) -> np.ndarray:
     return np.array(rows)
 
 
-def digits(request: dict[str, Any]) -> Reply:
+@takes(images=read)
+def digits(images: np.ndarray) -> Reply:
     """The answers for all drawings, and for the first the images that spoke for and against."""
-    drawings = fields_of(request, {"images": read}, "the request")["images"]
     X, y = training()
     answers, arrays = [], {}
     for name, entry in JUDGES.items():
         model = judge(name)
         with warnings.catch_warnings(action="ignore"):
-            said = np.asarray(model.predict(drawings))
-            index, weight = _voters(name, model, drawings[:1], int(said[0]))
+            said = np.asarray(model.predict(images))
+            index, weight = _voters(name, model, images[:1], int(said[0]))
         votes = zip(y[index].tolist(), weight.tolist(), strict=True)
         voters = [{"label": label, "weight": w} for label, w in votes]
         answers.append({"name": name, "title": entry.title, "said": said, "voters": voters})
@@ -88,16 +88,16 @@ def _voters(name: str, model: Any, x: np.ndarray, said: int) -> tuple[np.ndarray
     return np.asarray(model.support_)[chosen], column[chosen]
 
 
-def script(request: dict[str, Any]) -> Reply:
+@takes(images=read)
+def script(images: np.ndarray) -> Reply:
     """A script that gives the same answers for the first drawing."""
-    drawing = fields_of(request, {"images": read}, "the request")["images"][0]
     names = sorted({entry.name for entry in JUDGES.values()})
     lines = [
         "import numpy as np",
         f"from mercer import {', '.join([*names, 'data'])}",
         "",
         f"X, y = data.digits().X[:{LEARNED}], data.digits().y[:{LEARNED}].astype(int)",
-        f"drawing = np.array([{np.round(drawing, 4).tolist()}])",
+        f"drawing = np.array([{np.round(images[0], 4).tolist()}])",
         "",
         "models = [",
         *(f"    {entry.script(KERNELS[name], {})}," for name, entry in JUDGES.items()),

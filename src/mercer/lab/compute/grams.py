@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 
 from mercer import KernelPCA
 from mercer.lab.compute.scripts import data_lines
-from mercer.lab.compute.states import State, fields_of
+from mercer.lab.compute.states import State, takes
 from mercer.lab.compute.wire import Reply
+from mercer.plot.matrices import chained
 
 #: Rows of K that are sent as a picture.
 MOST_ROWS = 300
@@ -18,9 +18,9 @@ MOST_ROWS = 300
 MOST_VALUES = 40
 
 
-def gram(request: dict[str, Any]) -> Reply:
+@takes(state=State.read)
+def gram(state: State) -> Reply:
     """K with its rows by class, its eigenvalues, and three coordinates of kernel PCA."""
-    state = fields_of(request, {"state": State.read}, "the request")["state"]
     n = len(state.y)
     if n < 4:
         raise ValueError("draw four points at least")
@@ -30,8 +30,8 @@ def gram(request: dict[str, Any]) -> Reply:
     with warnings.catch_warnings(action="ignore"):
         kernel = state.parsed.fitted(state.X)
         K = np.asarray(kernel(state.X[order]), dtype=np.float64)
-        chained = _chained(K, state.y[order])
-        order, K = order[chained], K[np.ix_(chained, chained)]
+        chain = chained(K, state.y[order])
+        order, K = order[chain], K[np.ix_(chain, chain)]
         X = state.X[order]
         values = np.linalg.eigvalsh((K + K.T) / 2)[::-1]
         own = np.diag(K)
@@ -57,28 +57,9 @@ def gram(request: dict[str, Any]) -> Reply:
     return Reply(facts, arrays)
 
 
-def _chained(K: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """An order by class in which each point is followed by the most alike of the rest.
-
-    >>> K = np.array([[2.0, 0.0, 1.0], [0.0, 2.0, 1.5], [1.0, 1.5, 2.0]])
-    >>> _chained(K, np.zeros(3, dtype=int)).tolist()
-    [0, 2, 1]
-    """
-    order: list[int] = []
-    for c in np.unique(y):
-        left = np.flatnonzero(y == c).tolist()
-        here = min(left, key=lambda i: float(K[i, left].sum()))  # begins at an end of the class
-        while left:
-            left.remove(here)
-            order.append(here)
-            if left:
-                here = left[int(K[here, left].argmax())]
-    return np.array(order)
-
-
-def script(request: dict[str, Any]) -> Reply:
+@takes(state=State.read)
+def script(state: State) -> Reply:
     """A script that prints the numbers of the panel."""
-    state = fields_of(request, {"state": State.read}, "the request")["state"]
     made = data_lines(state)
     names = ["KernelPCA", *(["data"] if made[0].startswith("X, y = data.") else []), "parse"]
     some = f"np.unique(np.linspace(0, len(y) - 1, {MOST_ROWS}).astype(int))"

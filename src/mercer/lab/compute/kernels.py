@@ -4,35 +4,28 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, replace
-from typing import Any
 
 import numpy as np
 
 import mercer
-from mercer.formula.written import lowered
 from mercer.kernels import Kernel
 from mercer.kernels.expressions.blackboard import Typed
 from mercer.kernels.expressions.completion import complete
 from mercer.kernels.expressions.errors import GrammarError
-from mercer.kernels.expressions.numbers import NumberInText, numbers_in
 from mercer.kernels.parameters import as_width
-from mercer.lab.compute.states import VIEW, expression, fields_of
+from mercer.lab.compute.states import VIEW, expression, takes
 from mercer.lab.compute.wire import Reply
 from mercer.lab.mathml import mathml
+from mercer.live import sliders_of
 from mercer.proof.results import Counterexample
 
 #: Seconds that the search for a counterexample may take.
 SEARCH = 3.0
-#: What sliders cover at first, in the units of the picture; they grow to hold the number typed.
-WIDTHS, FACTORS, WHOLES, OTHERS = (0.02, 20.0), (0.01, 100.0), (1.0, 9.0), (-2.0, 2.0)
-_SYMBOLS = {"sigma": "σ", "gamma": "γ", "eta": "η", "nu": "ν", "alpha": "α", "length": "ℓ",
-            "rate": "r", "degree": "n", "offset": "c", "factor": "c", "value": "c",
-            "period": "p", "width": "w"}  # fmt: skip
 
 
-def kernel(request: dict[str, Any]) -> Reply:
+@takes(text=expression)
+def kernel(text: str) -> Reply:
     """The expression as a kernel, or what is wrong with it and where."""
-    text = fields_of(request, {"text": expression}, "the request")["text"]
     try:
         found = mercer.kernels.parse(text)
         sliders = sliders_of(text)
@@ -65,45 +58,14 @@ def formula(found: Kernel) -> str:
     return mathml("k(x, z) = " + text.replace(r"+ -1 \,", "-").replace("+ -", "- "))
 
 
-def sliders_of(text: str) -> list[dict[str, Any]]:
-    """The numbers of an expression as sliders; those with the same symbol are counted: c₁, c₂."""
-    found = [_slider(number) for number in numbers_in(text)]
-    every = [slider["symbol"] for slider in found]
-    for i, slider in enumerate(found):
-        if every.count(every[i]) > 1:
-            slider["symbol"] += lowered(every[: i + 1].count(every[i]))
-    return found
-
-
-def _slider(number: NumberInText) -> dict[str, Any]:
-    """A number of an expression, with the ends of its slider."""
-    positive = number.low >= 0 or number.value > 0
-    if number.whole:
-        low, high = max(number.low, WHOLES[0]), min(number.high, WHOLES[1])
-    elif number.width:
-        low, high = WIDTHS
-    elif number.name == "factor" and positive:
-        low, high = FACTORS
-    else:
-        low, high = (0.0, OTHERS[1]) if positive else OTHERS
-    logarithmic = low > 0 and not number.whole
-    ends = (min(low, number.value), max(high, number.value))
-    return asdict(number) | {
-        "low": ends[0],
-        "high": ends[1],
-        "log": logarithmic,
-        "symbol": _SYMBOLS.get(number.name, number.name) if number.itself else "number",
-    }
-
-
-def completions(request: dict[str, Any]) -> Reply:
-    text = fields_of(request, {"text": expression}, "the request")["text"]
+@takes(text=expression)
+def completions(text: str) -> Reply:
     return Reply({"completions": [asdict(found) for found in complete(text)]})
 
 
-def proof(request: dict[str, Any]) -> Reply:
+@takes(text=expression)
+def proof(text: str) -> Reply:
     """Whether it is a kernel in the plane: the tree of a proof, or points that refute it."""
-    text = fields_of(request, {"text": expression}, "the request")["text"]
     found = mercer.kernels.parse(text)
     answer = mercer.prove(found, n_features=2, seconds=SEARCH)
     if isinstance(answer, Counterexample):

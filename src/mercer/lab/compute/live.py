@@ -10,12 +10,11 @@ from urllib.parse import parse_qsl
 import numpy as np
 
 from mercer.lab.compute.curves import SMOOTHERS, TRUTHS, CurveState, Series
-from mercer.lab.compute.kernels import sliders_of
 from mercer.lab.compute.learners import LEARNERS
 from mercer.lab.compute.presets import PRESETS, TEST_ROWS, TEST_SEED
-from mercer.lab.compute.states import Problem, Source, State, fields_of, one_of
+from mercer.lab.compute.states import Problem, Source, State, one_of, takes
 from mercer.lab.compute.wire import Reply
-from mercer.live import kernel_for_page, page
+from mercer.live import kernel_for_page, page, sliders_of
 
 #: Panels with a figure, and how their states are read.
 PANELS = {"playground": State.read, "gram": State.read, "curves": CurveState.read}
@@ -103,10 +102,8 @@ def from_address(query: str) -> tuple[str, Any]:
     return panel, PANELS[panel](state | points | {"y": y.tolist()})
 
 
-def share(request: dict[str, Any]) -> Reply:
+@takes(panel=one_of(PANELS, "the panel"), state=lambda value: value)
+def share(panel: str, state: Any) -> Reply:
     """One HTML file of a state. It holds what is on the screen, and nothing of this machine."""
-    known = {"panel": one_of(PANELS, "the panel"), "state": lambda value: value}
-    given = fields_of(request, known, "the request")
-    state = PANELS[given["panel"]](given["state"])
-    spec = figure(given["panel"], state)
-    return Reply({"page": page(spec, title(given["panel"], state))})
+    problem = PANELS[panel](state)
+    return Reply({"page": page(figure(panel, problem), title(panel, problem))})

@@ -13,7 +13,6 @@ from scipy.ndimage import zoom
 from sklearn.model_selection import KFold, cross_val_predict
 
 from mercer import theory
-from mercer.lab.compute.kernels import sliders_of
 from mercer.lab.compute.models import Fitted, contributions, fit, fitted, support
 from mercer.lab.compute.presets import PRESETS, TEST_ROWS, TEST_SEED
 from mercer.lab.compute.states import (
@@ -21,13 +20,14 @@ from mercer.lab.compute.states import (
     REACH,
     Source,
     State,
-    fields_of,
     lattice,
     number,
+    takes,
     view_of,
     whole,
 )
 from mercer.lab.compute.wire import Reply
+from mercer.live import sliders_of
 
 #: Numbers of K(picture, points) that are sent to move through the visits, at most: 4 MB.
 MOST_COLUMNS = 1_000_000
@@ -39,25 +39,24 @@ TRIED = 15
 #: Points per side at which variances are computed, at most; they take longer than scores, and are
 #: smooth, so that half as many as the picture has will do.
 VARYING = 64
+_COORDINATE = number(-REACH, REACH, "a coordinate")
 
 
-def points(request: dict[str, Any]) -> Reply:
+@takes(source=Source.read)
+def points(source: Source) -> Reply:
     """The points of a preset."""
-    source = fields_of(request, {"source": Source.read}, "the request")["source"]
     X, y = source.points()
     return Reply({"X": X.ravel(), "y": y})
 
 
-def field(request: dict[str, Any]) -> Reply:
+@takes(state=State.read, size=whole(8, MOST_CELLS, "the size"), visits=bool, view=view_of)
+def field(state: State, size: int, visits: bool, view: Any = None) -> Reply:
     """Scores on a picture, and what the learner found on the way there."""
-    known = {"state": State.read, "size": whole(8, MOST_CELLS, "the size"), "visits": bool}
-    given = fields_of({"view": None} | request, known | {"view": view_of}, "the request")
-    state, size, view = given["state"], given["size"], given["view"]
     found = fitted(state)
     facts, arrays = _described(found)
     arrays["field"] = found.scores(lattice(size, view)).T.reshape(-1, size, size)
     arrays |= _uncertain(found, arrays["field"], view)
-    if given["visits"] and state.entry.averaging is not None:
+    if visits and state.entry.averaging is not None:
         more, numbers = _visits(found)
         facts["visits"] = more
         arrays |= numbers
@@ -120,26 +119,25 @@ def _used(trace: Any) -> np.ndarray:
     return np.unique(trace.index[trace.update.any(axis=1)])
 
 
-def columns(request: dict[str, Any]) -> Reply:
+@takes(state=State.read, view=view_of)
+def columns(state: State, view: Any = None) -> Reply:
     """K between the moving picture and the points updated on, for the field after any visit.
 
     These are many numbers, and a picture that does not move needs none of them.
     """
-    known = {"state": State.read, "view": view_of}
-    given = fields_of({"view": None} | request, known, "the request")
-    found = fitted(given["state"])
+    found = fitted(state)
     if found.trace is None:
         raise ValueError(f"the {found.state.entry.title} does not learn visit by visit")
     X = found.state.X[_used(found.trace)]
     size = int(min(MOVING, math.isqrt(MOST_COLUMNS // max(1, len(X)))))
-    pixels = lattice(size, given["view"])
+    pixels = lattice(size, view)
     K = np.asarray(found.model.kernel_(X, pixels)) if len(X) else np.zeros((0, size * size))
     return Reply({"size": size}, {"columns": K})
 
 
-def errors(request: dict[str, Any]) -> Reply:
+@takes(state=State.read)
+def errors(state: State) -> Reply:
     """What takes longer than a picture: errors on points that were not learned from, and bounds."""
-    state = fields_of(request, {"state": State.read}, "the request")["state"]
     found = fitted(state)
     left_out, how = _left_out(found)
     facts: dict[str, Any] = {
@@ -160,14 +158,13 @@ def errors(request: dict[str, Any]) -> Reply:
     return Reply(facts, arrays)
 
 
-def errors_over(request: dict[str, Any]) -> Reply:
+@takes(state=State.read, number=whole(0, 50, "the number"))
+def errors_over(state: State, number: int) -> Reply:
     """Errors in training and on points left out, for other values of one number of the kernel."""
-    known = {"state": State.read, "number": whole(0, 50, "the number")}
-    given = fields_of(request, known, "the request")
-    state, sliders = given["state"], sliders_of(given["state"].kernel)
-    if given["number"] >= len(sliders):
+    sliders = sliders_of(state.kernel)
+    if number >= len(sliders):
         raise ValueError(f"the kernel has {len(sliders)} numbers")
-    slider = sliders[given["number"]]
+    slider = sliders[number]
     low, high, log = slider["low"], slider["high"], slider["log"]
     tried = np.geomspace(low, high, TRIED) if log else np.linspace(low, high, TRIED)
     tried = np.unique(np.round(tried)) if slider["whole"] else tried
@@ -262,29 +259,27 @@ def _bound(found: Fitted) -> tuple[float, float, np.ndarray] | None:
     return bound, separation.margin, np.cumsum(found.trace.update[:, 0] * values)
 
 
-def pixel(request: dict[str, Any]) -> Reply:
+@takes(
+    state=State.read,
+    x=lambda v: [_COORDINATE(part) for part in v],
+    visit=lambda v: None if v is None else whole(0, 10**6, "the visit")(v),
+)
+def pixel(state: State, x: list[float], visit: int | None) -> Reply:
     """One point of the picture: its scores, and what training points and coordinates add to them.
 
     With `visit`, those of a perceptron after so many visits.
     """
-    reach = number(-REACH, REACH, "a coordinate")
-    known = {
-        "state": State.read,
-        "x": lambda v: [reach(part) for part in v],
-        "visit": lambda v: None if v is None else whole(0, 10**6, "the visit")(v),
-    }
-    given = fields_of(request, known, "the request")
-    if len(given["x"]) != 2:
+    if len(x) != 2:
         raise ValueError("a point of the picture has two coordinates")
-    found, x = fitted(given["state"]), np.array([given["x"]])
-    if given["visit"] is not None and found.trace is not None:
-        score, shares = _after(found, x, given["visit"])
-        return Reply({"score": score, "x": given["x"]}, {"shares": shares})
-    facts, variances = {"score": found.scores(x)[0], "x": given["x"]}, found.variances(x)
-    facts["coordinates"] = _coordinates(found, x)
+    found, row = fitted(state), np.array([x])
+    if visit is not None and found.trace is not None:
+        score, shares = _after(found, row, visit)
+        return Reply({"score": score, "x": x}, {"shares": shares})
+    facts, variances = {"score": found.scores(row)[0], "x": x}, found.variances(row)
+    facts["coordinates"] = _coordinates(found, row)
     if variances is not None:
         facts["deviation"] = np.sqrt(variances[0])
-    return Reply(facts, {"shares": contributions(found, x)})
+    return Reply(facts, {"shares": contributions(found, row)})
 
 
 def _coordinates(found: Fitted, x: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Any
 
 from mercer.lab.compute.learners import LEARNERS
 from mercer.lab.compute.requests import answer
-from mercer.lab.compute.states import Source, fields_of, one_of
+from mercer.lab.compute.states import Source, one_of, takes
 from mercer.lab.compute.wire import Reply
 
 
@@ -24,9 +24,8 @@ def requests(learner: str) -> list[dict[str, Any]]:
     ]
 
 
-def prepare(request: dict[str, Any]) -> Reply:
-    known = {"learner": one_of(LEARNERS, "the learner")}
-    learner = fields_of(request, known, "the request")["learner"]
+@takes(learner=one_of(LEARNERS, "the learner"))
+def prepare(learner: str) -> Reply:
     for one in requests(learner):
         answer(one)
     return Reply({"prepared": learner})

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mercer.lab.compute.playground import FOLDS
 from mercer.lab.compute.presets import PRESETS, TEST_ROWS, TEST_SEED
-from mercer.lab.compute.states import State, fields_of
+from mercer.lab.compute.states import State, takes
 from mercer.lab.compute.wire import Reply
 
 _LEFT_OUT = {
@@ -19,8 +17,8 @@ _LEFT_OUT = {
 }
 
 
-def script(request: dict[str, Any]) -> Reply:
-    state = fields_of(request, {"state": State.read}, "the request")["state"]
+@takes(state=State.read)
+def script(state: State) -> Reply:
     return Reply({"script": written(state)})
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
+from inspect import signature
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -35,6 +36,17 @@ def fields_of(given: Any, known: Mapping[str, Callable[[Any], Any]], what: str) 
     if missing:
         raise ValueError(f"{what} needs the field {missing[0]!r}")
     return {name: read(given[name]) for name, read in known.items()}
+
+
+def takes(**known: Callable[[Any], Any]) -> Callable[..., Callable[[dict[str, Any]], Any]]:
+    """Let a function of fields answer requests, each field read by its function."""
+
+    def made(work: Callable[..., Any]) -> Callable[[dict[str, Any]], Any]:
+        given = signature(work).parameters.values()
+        usual = {p.name: p.default for p in given if p.default is not p.empty}
+        return wraps(work)(lambda request: work(**fields_of(usual | request, known, "the request")))
+
+    return made
 
 
 def whole(low: int, high: int, what: str) -> Callable[[Any], int]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer import KernelPCA
 from mercer.lab.compute.presets import DECIMALS, VIEW
-from mercer.lab.compute.states import MOST_CLASSES, MOST_POINTS, fields_of, numbers, whole
+from mercer.lab.compute.states import MOST_CLASSES, MOST_POINTS, numbers, takes, whole
 from mercer.lab.compute.wire import Reply
 
 #: Share of the picture that the points fill.
@@ -48,16 +48,15 @@ def plane(found: Any) -> dict[str, Any]:
     return {"X": X.ravel().tolist(), "y": y.tolist(), "title": str(found.source or "the file")}
 
 
-def project(request: dict[str, Any]) -> Reply:
+@takes(
+    table=numbers(MOST_POINTS * MOST_COLUMNS, -1e12, 1e12, "the table"),
+    columns=whole(2, MOST_COLUMNS, "the number of columns"),
+)
+def project(table: np.ndarray, columns: int) -> Reply:
     """Two coordinates of kernel PCA for a table that was dropped on the page."""
-    known = {
-        "table": numbers(MOST_POINTS * MOST_COLUMNS, -1e12, 1e12, "the table"),
-        "columns": whole(2, MOST_COLUMNS, "the number of columns"),
-    }
-    given = fields_of(request, known, "the request")
-    if len(given["table"]) % given["columns"] or len(given["table"]) < 3 * given["columns"]:
+    if len(table) % columns or len(table) < 3 * columns:
         raise ValueError("the table needs three full rows at least")
-    X = _standardized(given["table"].reshape(-1, given["columns"]))
+    X = _standardized(table.reshape(-1, columns))
     places = np.zeros((len(X), 2))
     found = KernelPCA(n_components=2).fit_transform(X)
     places[:, : found.shape[1]] = found

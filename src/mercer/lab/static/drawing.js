@@ -94,7 +94,7 @@ export class Drawing {
     if (this.tool === "erase") this.erase(px, py);
     else if (this.tool === "brush") this.paint(px, py);
     else if (this.held.hit >= 0) {
-      const {X, y} = this.copy(), [x, yy] = this.plane.toData(px, py).map((v) => Math.min(2 * this.plane.view, Math.max(-2 * this.plane.view, v)));
+      const {X, y} = this.copy(), [x, yy] = this.plane.toData(px, py).map((v, k) => Math.min(this.plane.center[k] + 2 * this.plane.view, Math.max(this.plane.center[k] - 2 * this.plane.view, v)));
       X[2 * this.held.hit] = round(x); X[2 * this.held.hit + 1] = round(yy);
       this.onedit(X, y);
     }

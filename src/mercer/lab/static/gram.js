@@ -86,7 +86,7 @@ export class Gram {
   describe() {
     const {explained} = this.facts ?? {}, level = this.showing in LIFTS && this.state.y.length ? this.space.points && this.space.level() : null;
     this.noted.textContent = this.showing in LIFTS
-      ? level ? `The height is ${SPACES[this.showing].slice(8)}. ${level.wrong ? `The best level plane leaves ${level.wrong} of ${this.state.y.length} points on the wrong side.` : "A level plane parts the classes."}` : ""
+      ? level ? `The height is ${SPACES[this.showing].slice(8)}. ${level.wrong ? `The best level plane leaves ${level.wrong} of ${this.state.y.length} points on the wrong side.` : "A level plane separates the classes."}` : ""
       : this.showing in SPACES && explained !== undefined ? `Kernel PCA: the first ${this.showing === "flat" ? "two" : "three"} coordinates of where φ sends the points.${this.showing === "flat" ? "" : " Drag, or use the arrow keys, to turn."}` : "";
   }
 

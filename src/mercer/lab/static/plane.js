@@ -4,10 +4,10 @@ import {color, trace} from "./marks.js";
 import {contour, joined} from "./contours.js";
 
 export class Plane {
-  constructor(canvas, view) {
+  constructor(canvas, view, center = [0, 0]) {
     this.canvas = canvas;
-    this.view = view;
-    this.middle = [0, 0]; this.half = view;   // what is seen: all of it at first
+    this.view = view; this.center = center;
+    this.middle = center; this.half = view;   // what is seen: all of it at first
     this.image = document.createElement("canvas");
     this.field = null;          // {size, outputs, data, gives, margins}
     this.points = {X: [], y: []};
@@ -28,16 +28,20 @@ export class Plane {
   }
 
   // What is seen, as the server reads it; null for all of it.
-  get window() { return this.half === this.view && !this.middle[0] && !this.middle[1] ? null : [...this.middle, this.half]; }
+  get window() { return this.half === this.view && this.middle.every((v, k) => v === this.center[k]) ? null : [...this.middle, this.half]; }
 
   // Nearer by a factor, so that (px, py) stays where it is; the middle stays near the points.
   zoom(factor, px, py) {
-    const [x, y] = this.toData(px, py), half = Math.min(2 * this.view, Math.max(.1, this.half * factor)), part = half / this.half;
+    const [x, y] = this.toData(px, py), half = Math.min(2 * this.view, Math.max(this.view / 15, this.half * factor)), part = half / this.half;
     this.half = Math.abs(half - this.view) < .02 * this.view ? this.view : half;
     this.pan(x + (this.middle[0] - x) * part, y + (this.middle[1] - y) * part);
   }
-  pan(x, y) { this.middle = this.half === this.view && Math.hypot(x, y) < .03 ? [0, 0] : [x, y].map((v) => Math.min(this.view, Math.max(-this.view, v))); this.draw(); }
-  whole() { this.middle = [0, 0]; this.half = this.view; this.draw(); }
+  pan(x, y) {
+    const {view, center} = this, away = [x - center[0], y - center[1]];
+    this.middle = this.half === view && Math.hypot(...away) < view / 50 ? center : away.map((v, k) => center[k] + Math.min(view, Math.max(-view, v)));
+    this.draw();
+  }
+  whole() { this.middle = this.center; this.half = this.view; this.draw(); }
 
   // How large a score is at the points: what the shading is relative to.
   scaleOf(field) {

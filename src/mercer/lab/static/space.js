@@ -1,5 +1,5 @@
 // Points in space, turned by hand or by themselves: coordinates of kernel PCA, or the plane itself
-// bent by one feature more, x₁x₂ or x₁² + x₂², until a level plane parts the classes.
+// bent by one feature more, x₁x₂ or x₁² + x₂², until a level plane separates the classes.
 import {css, sized} from "./dom.js";
 import {color, trace} from "./marks.js";
 
@@ -79,7 +79,7 @@ export class Space {
     }
   }
 
-  // The plane as a mesh that bends, and the level plane that parts the classes.
+  // The plane as a mesh that bends, and the level plane that separates the classes.
   surface(context, path) {
     const v = this.view, at = (k) => -v + 2 * v * k / MESH, on = (x, y) => [x, y, this.height(x, y)];
     context.strokeStyle = css("--muted"); context.globalAlpha = .35;

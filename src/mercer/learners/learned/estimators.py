@@ -35,9 +35,9 @@ from mercer.learners.learned.heads import (
 )
 from mercer.learners.ridges.estimators import KernelRidge
 from mercer.learners.saving import Savable
-from mercer.maps.learned.choice import METRICS, Recipe, Search, chosen, family
-from mercer.maps.learned.inputs import INPUTS, Inputs, merged
-from mercer.maps.learned.metric import roots_of, sample, squared, standardized
+from mercer.maps.learned.choice import METRICS, Recipe, Search, family
+from mercer.maps.learned.inputs import INPUTS, merged
+from mercer.maps.learned.metric import metric_for, sample, squared, standardized
 from mercer.maps.learned.rounds import PENALTIES, kernel_of, solved
 
 #: Rows up to which one factorization of K gives the whole path of λ; more rows take the λ of as
@@ -100,10 +100,8 @@ class _Learned(Savable, BaseEstimator):
         settings = family(self.inputs, self.norm, self.metric, X.shape[1])
         penalties = PENALTIES if self.alpha == "loo" else np.array([float(self.alpha)])
         search = Search(self.length, self.power, penalties)
-        recipe = chosen(X, Y, w, settings, self.rounds, search)
-        self.inputs_ = Inputs.of(recipe.member.inputs, X, w)
+        recipe, self.inputs_, roots = metric_for(X, Y, w, settings, self.rounds, search)
         Z, mean = self.inputs_(X), np.average(Y, axis=0, weights=w)
-        roots = roots_of(recipe, Z, Y - mean, w)
         root, last = roots[-1] if roots else None, len(roots)
         self.alpha_ = recipe.penalties[last]
         self.kernel_ = kernel_of(recipe.shapes[last], root, Z)
@@ -120,8 +118,9 @@ class _Learned(Savable, BaseEstimator):
     def _ridge(self, Z: np.ndarray, Y: np.ndarray, w: np.ndarray) -> KernelExpansion:
         """f of least squares, with the means of the targets as intercepts."""
         mean = np.average(Y, axis=0, weights=w)
-        m = self.n_centers
-        ridge = KernelRidge(self.kernel_, alpha=self.alpha_, fit_intercept=False, n_centers=m)
+        ridge = KernelRidge(
+            self.kernel_, alpha=self.alpha_, fit_intercept=False, n_centers=self.n_centers
+        )
         f = ridge.fit(Z, Y - mean, sample_weight=w).expansion_
         return KernelExpansion(self.kernel_, f.points, f.coef.reshape(len(f), -1), mean)
 
@@ -228,8 +227,9 @@ class RFMRegressor(MultiOutputMixin, RegressorMixin, _Learned):
 class RFMClassifier(ClassifierMixin, _Learned):
     """A recursive feature machine for classes: as `RFMRegressor`, on centered codes of the classes.
 
-    Scores become probabilities by a logistic regression on the leave-one-out predictions, and the
-    most probable class is predicted.
+    Scores become probabilities by a logistic regression on those of rows that folds left out. Up to
+    4000 rows, kernel logistic regression on the learned metric takes part where that lowers the
+    log-loss on the folds. The most probable class is predicted.
 
     Parameters
     ----------

@@ -13,15 +13,14 @@ from sklearn.linear_model import LogisticRegression
 
 from mercer.expansion import KernelExpansion
 from mercer.learners.logistic import KernelLogisticRegression
-from mercer.maps.learned.choice import SMALL, Recipe
+from mercer.maps.learned.choice import Recipe
 from mercer.maps.learned.inputs import Inputs
 from mercer.maps.learned.metric import roots_of
 from mercer.maps.learned.rounds import coefficients, kernel_of
 
-#: Penalties of logistic regression that are tried, and how much it may count.
-PENALTIES, SHARES = 10.0 ** np.arange(-5.0, 1.0), (0.5, 1.0)
-#: Folds that try them where there are many rows; more rows than the second number: squares only.
-FOLDS, MOST_ROWS = 2, 4000
+#: Penalties of logistic regression, of which the three near that of squares are tried, and how much
+#: it may count; for more rows than the last number, squares only.
+PENALTIES, SHARES, MOST_ROWS = 10.0 ** np.arange(-5.0, 1.0), (0.5, 1.0), 4000
 #: The inverse of the penalty on the weights of scores, the folds that make them, and the least
 #: probability.
 CALIBRATION, CALIBRATION_FOLDS, LEAST = 10.0, 5, 1e-5
@@ -96,52 +95,38 @@ def chosen_share(recipe: Recipe, n: int) -> tuple[float, float]:
     """How much logistic regression counts beside squares, and its penalty: least on the folds."""
     if len(recipe.folds) < 2 or n > MOST_ROWS:
         return 0.0, 0.0
-    few = len(recipe.folds[0][0].X) > SMALL
-    parts, scores, truth = [], [], []
+    parts, guesses = [], []
     for part, fitted in recipe.folds:
         Z, T = part.inputs(recipe.member.inputs)
-        rows, labels, w = by_label(part.Y, part.w)
-        mean = np.average(part.Y, axis=0, weights=part.w)
-        scores.append(np.asarray(fitted.kernel.gram(T, Z) @ fitted.coef) + mean)
-        parts.append((fitted.kernel, Z[rows], T, labels, w))
-        truth.append(by_label(*part.judge[1:]))
-    targets = [[part.judge[i] for part, _ in recipe.folds] for i in (1, 2)]
-    calibration = calibrated(np.vstack(scores), *map(np.concatenate, targets))
-    if any(len(np.unique(labels)) < 2 for *_, labels, _ in parts):
-        return 0.0, 0.0
-    tried = range(FOLDS if few else len(parts))
-    squares = [log_shares(calibration.decision_function(one)) for one in scores]
-    K = [(np.asarray(k(Z, Z)), np.asarray(k(T, Z))) for k, Z, T, *_ in (parts[i] for i in tried)]
+        rows, labels, shares = by_label(part.Y, part.w)
+        if len(np.unique(labels)) < 2:
+            return 0.0, 0.0
+        cross = np.asarray(fitted.kernel.gram(T, Z).dense())
+        guesses.append(cross @ fitted.coef + np.average(part.Y, axis=0, weights=part.w))
+        parts.append((np.asarray(fitted.kernel(Z[rows])), cross[:, rows], labels, shares))
+    Y, w = (np.concatenate([part.judge[i] for part, _ in recipe.folds]) for i in (1, 2))
+    scores, (rows, truth, weights) = np.vstack(guesses), by_label(Y, w)
+    squares = log_shares(calibrated(scores, Y, w).decision_function(scores))
 
-    def loss(said: list[np.ndarray]) -> float:
-        """The mean log-loss of log-probabilities on the folds."""
-        each = [(said[i][truth[i][0], truth[i][1]], truth[i][2]) for i in tried]
-        values, weights = (np.concatenate(one) for one in zip(*each, strict=True))
-        return -float(np.average(np.maximum(values, np.log(LEAST)), weights=weights))
+    def loss(logits: np.ndarray) -> float:
+        """The mean log-loss on the folds."""
+        said = np.maximum(log_shares(logits)[rows, truth], np.log(LEAST))
+        return -float(np.average(said, weights=weights))
 
-    def judged(at: int) -> tuple[float, float, float]:
-        """The best share of logistic regression with one penalty."""
+    def logistic(penalty: float) -> np.ndarray:
+        """Log-probabilities of logistic regression on the folds."""
         said = []
-        for i in tried:
-            *_, labels, w = parts[i]
-            model = KernelLogisticRegression("precomputed", alpha=float(PENALTIES[at]))
-            model.fit(K[i][0], labels, sample_weight=w)
-            one = np.full_like(squares[i], np.log(LEAST))
-            one[:, model.classes_] = log_shares(model.decision_function(K[i][1]))
+        for K, cross, labels, shares in parts:
+            model = KernelLogisticRegression("precomputed", alpha=penalty)
+            model.fit(K, labels, sample_weight=shares)
+            one = np.full((len(cross), squares.shape[1]), np.log(LEAST))
+            one[:, model.classes_] = log_shares(model.decision_function(cross))
             said.append(one)
-        found = []
-        for share in SHARES:
-            mixed = [
-                log_shares((1.0 - share) * a + share * b)
-                for a, b in zip(squares, said, strict=False)
-            ]
-            found.append((loss(mixed), share, float(PENALTIES[at])))
-        return min(found)
+        return np.vstack(said)
 
-    # Downhill from the penalty of squares: the loss has one valley.
-    at = int(np.abs(np.log(PENALTIES / recipe.penalties[-1])).argmin())
-    best = judged(at)
-    for step in (-1, 1):
-        while 0 <= at + step < len(PENALTIES) and (there := judged(at + step))[0] < best[0]:
-            at, best = at + step, there
-    return best[1:] if best[0] < loss(squares) else (0.0, 0.0)
+    near = int(np.abs(np.log(PENALTIES / recipe.penalties[-1])).argmin())
+    tried = [(loss(squares), 0.0, 0.0)]
+    for penalty in PENALTIES[max(0, near - 1) : near + 2].tolist():
+        said = logistic(penalty)
+        tried += [(loss((1 - s) * squares + s * said), s, penalty) for s in SHARES]
+    return min(tried)[1:]

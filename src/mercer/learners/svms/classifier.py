@@ -146,7 +146,9 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve one problem for each pair of classes."""
-        old, known = as_pairs(getattr(self, "_solved", None)), getattr(self, "classes_", None)
+        known, old = getattr(self, "classes_", None), None
+        if self.warm_start:
+            old = as_pairs(getattr(self, "_solved", None))
         X, y = self._start(X, y, sample_weight=sample_weight, labels=True, whole=True)
         if self.probability and is_chunked(X):
             raise TypeError(
@@ -167,7 +169,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
             self.class_weight_ = chosen
             weights = weights * np.where(codes < 0, 0.0, chosen[codes])
         pairs = Pairs.of(codes, weights, C, nu)
-        again = self.warm_start and known is not None and np.array_equal(known, self.classes_)
+        again = known is not None and np.array_equal(known, self.classes_)
         exact = host(X) if math.isinf(C) else X
         if math.isinf(C) and getattr(exact, "dtype", None) == np.float32:
             exact = exact.astype(np.float64)  # the nearest points of close hulls need the digits

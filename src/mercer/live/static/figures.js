@@ -12,6 +12,8 @@ import * as L from "./learners.js";
 import * as M from "./mercer.js";
 
 const COARSE = 48, FINE = 144, MOVING = 64, REST = 200, VIEW = 1.5;
+// Values of k in a picture that moves, at most: a frame has time for so many.
+const PAIRS = 250_000;
 
 // The points of a picture: what a plane shows of the data, the top row first.
 function lattice(size, {middle: [x, y], half}) {
@@ -59,10 +61,10 @@ const percent = (v) => v === null || v === undefined ? "–" : `${(100 * v).toFi
 
 class PlaneFigure extends Figure {
   build() {
-    const {X, y} = unpackPoints(this.spec.points);
+    const {points, view = VIEW, center} = this.spec, {X, y} = typeof points === "string" ? unpackPoints(points) : points;
     this.test = this.spec.test ? unpackPoints(this.spec.test) : null;
     this.canvas = h("canvas", {role: "application", "aria-label": "Points in the plane. Arrow keys move a cross, Enter adds a point, Delete erases, digits choose the class."});
-    this.plane = new Plane(this.canvas, VIEW);
+    this.plane = new Plane(this.canvas, view, center);
     this.plane.points = {X, y};
     this.drawing = new Drawing(this.plane, {points: 400, classes: this.spec.learner.includes("logistic") ? 3 : 10}, {onedit: (X, y) => { this.plane.points = {X, y}; this.test = null; this.moved(); }, onhover: (x) => this.hover(x), onview: () => this.moved()});
     this.plane.axes = true;
@@ -93,7 +95,8 @@ class PlaneFigure extends Figure {
     const bold = model.coef && (model.trace || this.spec.learner === "svm");
     this.alpha = bold ? Array.from({length: model.n}, (_, i) => Math.max(...model.coef.map((c) => Math.abs(c[i])))) : null;
     this.training = L.wrong(L.winners(model.scores(state.X, model.n), model.classes, model.n), state.y);
-    this.final = this.field(COARSE);
+    const terms = model.coef ? state.y.filter((_, i) => model.coef.some((c) => c[i])).length : model.n;
+    this.final = this.field(Math.min(COARSE, Math.floor(Math.sqrt(PAIRS / Math.max(1, terms)))));
     this.say();
     this.moment(this.playbar.at);
     this.plane.paint();
@@ -117,8 +120,8 @@ class PlaneFigure extends Figure {
 
   // The numbers are those of the end; after fewer visits the play bar has its own.
   say(left, fresh) {
-    const parts = [`training error ${percent(this.training)}`, left === undefined ? "" : `left out ${percent(left)}`, fresh === null || fresh === undefined ? "" : `new points ${percent(fresh)}`];
-    this.words.textContent = `${this.visits ? "At the end: " : ""}${parts.filter(Boolean).join(", ")}.`;
+    const parts = [`${this.visits ? "At the end: training" : "Training"} error ${percent(this.training)}`, left === undefined ? "" : `left out ${percent(left)}`, fresh === null || fresh === undefined ? "" : `new points ${percent(fresh)}`];
+    this.words.textContent = `${parts.filter(Boolean).join(", ")}.`;
   }
 
   moment(t) {

@@ -20,18 +20,24 @@ export function learn(kernel, {learner, options, X, y, width = 2, tol = 1e-3}) {
   const points = M.prepared(scaled, X, width), K = M.gram(scaled, points, points, n, n);
   const against = (Q, rows) => Q === X ? K : M.gram(scaled, M.prepared(scaled, Q, width), points, rows, n);
   const base = {classes, labels, n, K, X, kernel: scaled, points, outputs: count === 2 ? 1 : count, gives: GIVES[learner] ?? "score", against, learner};
+  // Scores as sums over the points with α ≠ 0; a perceptron and a support vector machine have few.
+  const summed = (model) => {
+    const kept = labels.flatMap((_, i) => model.coef.some((c) => c[i]) ? [i] : []), few = {coef: model.coef.map((c) => Float64Array.from(kept, (i) => c[i])), b: model.b};
+    const part = M.prepared(scaled, Float64Array.from(kept.flatMap((i) => Array.from({length: width}, (_, t) => X[i * width + t]))), width);
+    return (Q, rows) => Q === X ? M.expanded(model, K, rows) : M.expanded(few, M.gram(scaled, M.prepared(scaled, Q, width), part, rows, kept.length), rows);
+  };
   const byVotes = (rows, weight) => {
     const out = Array.from({length: count}, () => new Float64Array(rows));
     for (let i = 0; i < rows; i++) weight(i, (j, w) => { out[labels[j]][i] += w; });
     return count === 2 ? [out[1].map((v, i) => v - out[0][i])] : out;
   };
   if (learner in AVERAGES) {
-    const byHand = learner === "walk" ? {shuffle: false, tie: "first"} : {};
+    const byHand = learner === "walk" ? {shuffle: false, tie: "first"} : options.visits;
     const trace = M.perceptron(K, labels, {epochs: options.epochs, classes: count, dots: kernel.dots, ...byHand}), kind = AVERAGES[learner];
     const flat = kind === "average" ? trace.average : trace.alpha, coef = Array.from({length: trace.outputs}, (_, o) => flat.filter((_, i) => i % trace.outputs === o));
     const model = {coef, b: coef.map(() => 0)};
     const voted = (Q, rows) => { const v = M.votes(against(Q, rows), trace); return Array.from({length: trace.outputs}, (_, o) => v.filter((_, i) => i % trace.outputs === o)); };
-    return {...base, trace, averaging: kind, coef, scores: kind === "vote" ? voted : (Q, rows) => M.expanded(model, against(Q, rows), rows)};
+    return {...base, trace, averaging: kind, coef, scores: kind === "vote" ? voted : summed(model)};
   }
   if (learner === "smoother") {
     return {...base, scores: (Q, rows) => {
@@ -49,8 +55,9 @@ export function learn(kernel, {learner, options, X, y, width = 2, tol = 1e-3}) {
     return {...base, scores: (Q, rows) => { const near = M.neighbors(rows, n, m, ranked(base, kernel, Q, rows, width)); return byVotes(rows, (i, vote) => near[i].forEach((j) => vote(j, 1 / m))); }};
   }
   const model = fitted(learner, K, labels, count, options, tol);
+  const sums = summed(model);
   return {...base, coef: model.pairs ? null : model.coef, b: model.b, variance: model.variance, scores: (Q, rows) => {
-    const values = M.expanded(model, against(Q, rows), rows);
+    const values = sums(Q, rows);
     return model.pairs ? ballots(values, model.pairs, count, rows) : values;
   }};
 }

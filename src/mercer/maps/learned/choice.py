@@ -147,31 +147,24 @@ def chosen(
     parts = list(_folds(X[order], Y[order], w[order]))
     first = parts[0]
     trial = Part((first.X[:TRIAL], first.Y[:TRIAL], first.w[:TRIAL]), first.judge)
-    best: list[tuple[float, Member, Chain]] = []
+    tried: list[tuple[Recipe, Chain]] = []
     recipes: list[Recipe] = []
     with progress("metrics", len(members) + min(FINALISTS, len(members))) as bar:
         try:
             for member in members:
                 chain = _chain(member, trial, most, search, None, stops=rounds is None)
-                least_errors = [trial.least(one) for one in chain]
-                error = min(least_errors) if rounds is None else least_errors[-1]
-                best.append((error, member, chain))
-                bar.advance(note=f"error {min(one for one, *_ in best):.3g}")
-            best.sort(key=lambda one: one[0])
-            for _, member, chain in best[:FINALISTS]:
-                longest = len(chain) - 1 if rounds is not None else min(len(chain), most)
-                hints = [fitted.shape for _, fitted in chain]
-                chains = [_chain(member, part, longest, search, hints) for part in parts]
-                recipes.append(_recipe(member, parts, chains, rounds, least, search))
-                bar.advance(note=f"error {min(one.error for one in recipes):.3g}")
+                tried.append((_recipe(member, [trial], [chain], rounds, least, search), chain))
+                bar.advance(note=f"error {tried[-1][0].error:.3g}")
+            for one, chain in sorted(tried, key=lambda pair: pair[0].error)[:FINALISTS]:
+                hints, longest = [fitted.shape for _, fitted in chain], min(len(chain), most)
+                chains = [_chain(one.member, part, longest, search, hints) for part in parts]
+                recipes.append(_recipe(one.member, parts, chains, rounds, least, search))
+                bar.advance(note=f"error {recipes[-1].error:.3g}")
         except KeyboardInterrupt:
-            if not best:
+            if not tried:
                 raise
             warn_interrupted()
-    if not recipes:
-        _, member, chain = min(best, key=lambda one: one[0])
-        recipes.append(_recipe(member, [trial], [chain], rounds, least, search))
-    return min(recipes, key=lambda one: one.error)
+    return min(recipes or [one for one, _ in tried], key=lambda one: one.error)
 
 
 def _earliest(errors: list[np.ndarray], w: np.ndarray, least: int) -> int:

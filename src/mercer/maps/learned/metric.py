@@ -13,7 +13,7 @@ from mercer._config import get_config
 from mercer._machine.threads import single_threaded_blas
 from mercer._parameters import Check, Count, Maybe, OneOf, check_parameters
 from mercer.maps._base import FeatureMap
-from mercer.maps.learned.choice import METRICS, Recipe, Search, chosen, family
+from mercer.maps.learned.choice import METRICS, Member, Recipe, Search, chosen, family
 from mercer.maps.learned.inputs import INPUTS, Inputs, merged
 from mercer.maps.learned.rounds import PENALTIES, learned
 
@@ -45,6 +45,21 @@ def standardized(Y: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, np.nd
     spread = np.sqrt(np.average(np.square(Y - mean), axis=0, weights=w))
     spread = np.where(spread > 0, spread, 1.0)
     return (Y - mean) / spread, mean, spread
+
+
+def metric_for(
+    X: np.ndarray,
+    Y: np.ndarray,
+    w: np.ndarray,
+    members: list[Member],
+    rounds: int | None,
+    search: Search,
+    least: int = 0,
+) -> tuple[Recipe, Inputs, list[np.ndarray]]:
+    """What is chosen for rows without copies; their inputs, and A after each round."""
+    recipe = chosen(X, Y, w, members, rounds, search, least)
+    inputs = Inputs.of(recipe.member.inputs, X, w)
+    return recipe, inputs, roots_of(recipe, inputs(X), Y - np.average(Y, axis=0, weights=w), w)
 
 
 class LearnedMetric(FeatureMap):
@@ -121,11 +136,10 @@ class LearnedMetric(FeatureMap):
         members = family(self.inputs, 2.0, self.metric, rows.shape[1])
         search = Search(None, None, PENALTIES)
         with single_threaded_blas():  # the same bits, however many threads there are
-            recipe = chosen(rows, Y, w / w.mean(), members, self.rounds, search, least=1)
-            self.inputs_: Inputs = Inputs.of(recipe.member.inputs, rows, w)
-            Z = self.inputs_(rows)
-            roots = roots_of(recipe, Z, Y - np.average(Y, axis=0, weights=w), w / w.mean())
-        self.root_: np.ndarray = roots[-1] if roots else np.ones(Z.shape[1])
+            _, self.inputs_, roots = metric_for(
+                rows, Y, w / w.mean(), members, self.rounds, search, least=1
+            )
+        self.root_: np.ndarray = roots[-1] if roots else np.ones(self.inputs_(rows[:1]).shape[1])
         self.metric_: np.ndarray = squared(self.root_)
         self.rounds_: int = len(roots)
         return self

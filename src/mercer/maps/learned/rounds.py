@@ -12,7 +12,7 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.linalg import eigh
 from scipy.spatial.distance import pdist
 from sklearn.exceptions import ConvergenceWarning
 
@@ -73,17 +73,11 @@ def solved(
     """α = (K + λW⁻¹)⁻¹ Y for the λ of the least leave-one-out error, one factorization for all."""
     root = np.sqrt(w)
     K = np.asarray(kernel.gram(Z).dense(), dtype=np.float64) * root[:, None] * root
-    if len(penalties) == 1:
-        inverse = cho_solve(cho_factor(_shifted(K, penalties[0])), np.eye(len(K)))
-        choices = [(inverse @ (root[:, None] * Y), np.diag(inverse))]
-    else:
-        values, vectors = eigh(K, driver="evd", overwrite_a=True, check_finite=False)
-        rotated = vectors.T @ (root[:, None] * Y)
-        shrink = 1.0 / (np.maximum(values, 0.0)[:, None] + np.asarray(penalties))
-        own = np.square(vectors) @ shrink
-        choices = [
-            (vectors @ (s[:, None] * rotated), o) for s, o in zip(shrink.T, own.T, strict=True)
-        ]
+    values, vectors = eigh(K, driver="evd", overwrite_a=True, check_finite=False)
+    rotated = vectors.T @ (root[:, None] * Y)
+    shrink = 1.0 / (np.maximum(values, 0.0)[:, None] + np.asarray(penalties))
+    own = np.square(vectors) @ shrink
+    choices = [(vectors @ (s[:, None] * rotated), o) for s, o in zip(shrink.T, own.T, strict=True)]
     best, least = 0, np.inf
     for i, (beta, own) in enumerate(choices):
         error = float(np.average((np.square(beta / own[:, None]) / w[:, None]).sum(1), weights=w))
@@ -94,11 +88,6 @@ def solved(
     loo = Y - beta / (root * own)[:, None]
     path = root[:, None] * np.hstack([beta for beta, _ in choices])
     return Fitted(shape, kernel, float(penalties[best]), coef, loo, least, path)
-
-
-def _shifted(K: np.ndarray, penalty: float) -> np.ndarray:
-    K[np.diag_indices(len(K))] += penalty
-    return K
 
 
 def best_of(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from mercer import learners
 from mercer.plot.films.learning import descent_film, pair_film, perceptron_film
 from mercer.plot.films.lifting import lifting_film
 from mercer.plot.films.reel import Film
 from mercer.plot.films.smoothing import window_film
+from mercer.plot.films.sweep import sweep_film
 
 #: The film of each learner, by the name of its class in `mercer.learners`.
 _FILMS = {
@@ -21,7 +24,7 @@ _FILMS = {
 }
 
 
-def film(model: Any, X: Any, y: Any, frames: int = 60, *, space: bool = False) -> Film:
+def film(model: Any, X: Any, y: Any = None, frames: int = 60, *, space: bool = False) -> Film:
     """A learner at work on X, y: frames drawn one by one, with what the lectures say of them.
 
     =================================  =============================================================
@@ -33,17 +36,18 @@ def film(model: Any, X: Any, y: Any, frames: int = 60, *, space: bool = False) -
     `NadarayaWatsonRegressor`,         the window slides over the line, and draws the curve
     `LocalLinearRegressor`
     `KernelSVC`, ``space=True``        the plane of inputs is lifted to φ(x), a plane of that space
-                                       parts the classes, and is a curve below
+                                       separates the classes, and is a curve below
+    all others                         one fit after the other, from a wide kernel to a narrow one
     =================================  =============================================================
 
     Parameters
     ----------
     model : learner, fitted or not
-        Two classes in the plane, or a smoother over one input.
+        Of one input, or of the plane; steps are shown of two classes in the plane.
     X : array or list
         Examples to learn from.
-    y : array of shape (n,)
-        Their classes or targets.
+    y : array of shape (n,) or None
+        Their classes or targets; None for learners without them.
     frames : int, default 60
         At most so many. Steps that change something are shown before those that do not.
     space : bool, default False
@@ -64,12 +68,14 @@ def film(model: Any, X: Any, y: Any, frames: int = 60, *, space: bool = False) -
     'epoch 1, visit 1: mistake 1'
 
     ``film.save("perceptron.gif")`` writes a GIF, ``.mp4`` an MP4 (where ffmpeg is), ``.html`` one
-    file with a slider, and ``.png`` a contact sheet.
+    file with a slider, and ``.png`` a contact sheet. The ``.html`` of a perceptron computes in the
+    page: the visits play, points can be dragged, and the numbers of the kernel have sliders.
     """
     if space:
         return lifting_film(model, X, y, frames)
+    columns, classes = np.shape(X)[1:], 0 if y is None else len(np.unique(y))
     for name, make in _FILMS.items():
-        if isinstance(model, getattr(learners, name)):
+        fits = make is window_film or (classes == 2 and columns == (2,))
+        if fits and isinstance(model, getattr(learners, name)):
             return make(model, X, y, frames)
-    names = ", ".join(_FILMS)
-    raise TypeError(f"there is no film of {type(model).__name__}; there are films of {names}")
+    return sweep_film(model, X, y, frames)

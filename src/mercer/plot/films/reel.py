@@ -31,6 +31,8 @@ class Film:
         Number of frames.
     seconds : float, default 0.25
         How long a frame is shown.
+    page : str or None
+        A page that computes what the frames show: the .html of the film.
 
     Examples
     --------
@@ -41,9 +43,15 @@ class Film:
     """
 
     def __init__(
-        self, figure: Any, draw: Callable[[int], str], count: int, seconds: float = 0.25
+        self,
+        figure: Any,
+        draw: Callable[[int], str],
+        count: int,
+        seconds: float = 0.25,
+        page: str | None = None,
     ) -> None:
         self.figure, self.draw, self.count, self.seconds = figure, draw, count, seconds
+        self.page = page
 
     def __repr__(self) -> str:
         return f'<Film of {self.count} frames: film.save("x.gif"), ".html", ".mp4" or ".png">'
@@ -96,8 +104,9 @@ class Film:
         self.sheet(dpi=dpi).save(path)
 
     def _html(self, path: Path, dpi: float) -> None:
-        page = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>film</title>{_STYLE}'
-        path.write_text(f"{page}{self._player(dpi)}</html>\n", encoding="utf-8")
+        head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>film</title>{_STYLE}'
+        page = self.page or f"{head}{self._player(dpi)}</html>\n"
+        path.write_text(page, encoding="utf-8")
 
     def sheet(self, columns: int | None = None, dpi: float = 50) -> Any:
         """All frames side by side: a film on paper."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING, Any
 
 from mercer._config import show_bytes
 from mercer._escape import html
+from mercer._escape.terminal import as_lines
 from mercer.learners.catalog import name_of
-from mercer.selection.board.scoreboard import TOO_SLOW, Row, Scoreboard, show_seconds
+from mercer.selection.board.scoreboard import Row, Scoreboard, show_seconds
 from mercer.selection.board.shown import as_percent, metric_name, show_mean, show_score, with_unit
 
 if TYPE_CHECKING:
@@ -31,13 +31,7 @@ def short_name(row: Row) -> str:
 
 
 def as_text(board_of: Scoreboard, width: int) -> str:
-    from rich.console import Console as Terminal
-
-    stream = io.StringIO()
-    console = Terminal(file=stream, width=width, color_system=None, highlight=False)
-    console.print(Board(board_of))
-    lines = [line.rstrip() for line in stream.getvalue().splitlines()]
-    return "\n".join(lines)
+    return as_lines(Board(board_of), width)
 
 
 class Board:
@@ -145,9 +139,7 @@ def table(result: Scoreboard, width: int) -> Table:
         made.add_row("")
         for row in behind[:MOST_STOPPED]:
             made.add_row(*lines[id(row)], style="dim")
-        slow = any(row.note.startswith(TOO_SLOW) for row in behind)
-        why = "stopped or slow" if slow else "stopped early"
-        made.add_row(f"({len(behind)} {why})", style="dim")
+        made.add_row(f"({len(behind)} stopped early)", style="dim")
     return made
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from mercer.selection.holdout import Headline
     from mercer.selection.kernel_search.tree import SearchTree
 
-#: How the note on a row begins that would have taken too long to be fitted in the end.
-TOO_SLOW = "too slow"
 #: Characters of a printed board.
 WIDTH = 80
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 from typing import Any
 
-from mercer._escape.terminal import printable
+from mercer._escape.terminal import as_lines, printable
 
 
 @dataclass(frozen=True)
@@ -112,11 +111,7 @@ class SearchTree:
 
     @printable
     def __str__(self) -> str:
-        from rich.console import Console
-
-        stream = io.StringIO()
-        Console(file=stream, width=80, color_system=None, highlight=False).print(self.__rich__())
-        return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
+        return as_lines(self.__rich__())
 
 
 __all__ = ["SearchNode", "SearchTree"]

@@ -7,15 +7,12 @@ import re
 import time
 from typing import Any
 
-import numpy as np
-from scipy.linalg import lapack
-
-from mercer._machine.threads import single_threaded_blas
-
 #: Seconds for a last fit after Ctrl-C.
 AFTER = 0.8
 #: Seconds of work on an idle machine that are assumed before anything has been measured.
 SMOOTH = 0.2
+#: The share of a budget by which a last fit may be late; `bench/budget.py` allows a tenth.
+LATE = 0.06
 
 
 class Clock:
@@ -39,6 +36,10 @@ class Clock:
 
     def left(self) -> float:
         return math.inf if self.budget is None else self.budget - self.spent()
+
+    def for_last_fit(self) -> float:
+        """Seconds that a last fit may take: what is left, or `LATE` of the budget."""
+        return math.inf if self.budget is None else max(self.left(), LATE * self.budget)
 
     def rest(self, share: float = 1.0) -> float | None:
         """A budget for what is done next: a share of what is left; None without one."""
@@ -67,24 +68,6 @@ class Stopwatch:
 
     def seconds(self) -> float:
         return min(time.perf_counter() - self._clock, time.process_time() - self._processor)
-
-
-def threads_pay() -> bool:
-    """Whether a factorization is faster now with all BLAS threads than with one."""
-    A = np.eye(1_500, dtype=np.float32, order="F") + np.float32(1e-3)
-
-    def seconds() -> float:
-        times = []
-        for _ in range(2):
-            begin = time.perf_counter()
-            lapack.spotrf(A, lower=0)
-            times.append(time.perf_counter() - begin)
-        return max(times)
-
-    many = seconds()
-    with single_threaded_blas():
-        one = seconds()
-    return many < one
 
 
 def seconds_of(budget: Any) -> float | None:

@@ -51,7 +51,6 @@ class Entry:
     outcomes: list[Outcome] = field(default_factory=list)
     tests: list[np.ndarray] = field(default_factory=list)
     failed: str = ""
-    slow: bool = False  # too slow for a last fit in the time left
     folds: int = 0  # folds of this size that count: rivals have been tested on the same ones
     first: int = 1  # folds of one cross-validation, which everyone is to have
     in_vain: float = 0.0  # seconds after which it was stopped without a score
@@ -122,4 +121,4 @@ class Entry:
         few = 2.0 * self.folds <= self.first
         stage = -len(self.scores) if self.final else -self.size
         known = (stage, few, -round(self.mean, 12), round(spread, 12))
-        return (float(self.slow), float(not self.final), *known, support)
+        return (float(not self.final), *known, support)

@@ -38,7 +38,8 @@ from mercer.selection.trainers.base import UNTRIED, Outcome, Trainer
 TOP, LEARNERS, KINDS = 2, 3, 3
 #: From round to round rows grow by so much; the first one has at least so many.
 GROWTH, LEAST_ROWS = 2.5, 1_000
-#: The share of the time left that a fit may take of which nothing is known.
+#: The share of the time that is left, without what the leader's last fit takes of it, half at most,
+#: that a fit may take of which nothing is known.
 UNKNOWN = 0.4
 #: The share of all rows that judge, if that many were drawn; and how many judge before settings
 #: are tried.
@@ -127,35 +128,39 @@ class Finals:
         if len(going) < 2:
             return
         leader = going[0]
+        self._rounds(going)
+        if not self._leaders():
+            return
+        self._other_parts(ENOUGH)
+        self._tune()
+        self._other_parts(math.inf)
+        self._rest()
+        best = race.best()[0]
+        if not leader.final and leader.mean - np.std(leader.scores) > best.mean:
+            # It was cut off, and must not be replaced by something far worse.
+            leader.final = True
+            leader.forget(len(best.scores))
+
+    def _rounds(self, going: list[Entry]) -> None:
+        """The better half, and the best kinds, on more and more rows."""
         sizes = [len(self.parts[0].pool)]
         while sizes[0] >= GROWTH * LEAST_ROWS:
             sizes.insert(0, int(sizes[0] / GROWTH))
         for size in sizes:
-            before = [e for e in going if e.final]
             self._round(going, size)
+            if not any(e.final and e.size == size for e in going):
+                return
+            self.race.sizes = [*(s for s in self.race.sizes if s < size), size]
             done = sorted((e for e in going if e.final), key=Entry.rank)
-            if not done or (before and all(e.size < size for e in done)):
-                break
-            race.sizes = [*(s for s in race.sizes if s < size), size]
             stay = [*done[: len(done) // 2], *first_of_each(done, attrgetter("kind"))[:KINDS]]
             going = [e for e in done if e in stay]
-        done = [e for e in race.entries if e.final]
-        if done:
-            self._other_parts(ENOUGH)
-            self._tune()
-            self._other_parts(math.inf)
-            self._rest()
-            done = [e for e in race.best() if e.final]
-        if done and not leader.final and leader.mean - np.std(leader.scores) > done[0].mean:
-            # It was cut off, and must not be replaced by something far worse.
-            leader.final = True
-            leader.forget(len(done[0].scores))
 
     def _round(self, going: list[Entry], size: int) -> None:
         """Those that can be fitted on so many rows, and then on all of them, in the time left."""
         race = self.race
         for entry in sorted(going, key=lambda e: not e.timed):  # what is known first
-            most = UNKNOWN * race.clock.left()
+            left = race.clock.left()
+            most = UNKNOWN * max(left - race.kept(entry), 0.5 * left)
             if entry.timed:
                 most = self._seconds_for(entry, size)
                 if most <= 0:
@@ -269,11 +274,9 @@ class Finals:
         pick = best.trainer.picked(best.chosen)
         known = {(e.kernel, e.trainer.learner) for e in self.race.entries}
         other = next((e for e in self.race.best() if e.kernel not in (None, best.kernel)), None)
-        made: list[tuple[Any, int]] = []
-        for kernel in nearby(best, other):
-            if (kernel, best.trainer.learner) not in known:
-                made.append((kernel, pick))
-        size = len(best.trainer.grid.values)
+        learner, size = best.trainer.learner, len(best.trainer.grid.values)
+        near: list[Kernel | None] = [k for k in nearby(best, other) if (k, learner) not in known]
+        made = [(kernel, pick) for kernel in near]
         made += [(best.kernel, p) for p in (pick + 1, pick - 1) if 0 <= p < size]
         first = len(self.race.entries)
         return [

@@ -132,20 +132,16 @@ class Forecasts:
             rows = int(rows / 1.05)
         return rows if rows >= entry.size else 0
 
-    def reserve(self, entry: Entry) -> float:
-        """Seconds to keep for the fit of this candidate on all rows."""
-        if self.clock.budget is None:
-            return 0.0
-        if not entry.outcomes:
-            return self.overhead
-        # What a stage says of all rows is a guess; it must not keep others from running.
-        return min(self.last_fit_seconds(entry), MOST_RESERVE * self.clock.budget)
-
     def last_fit_seconds(self, entry: Entry) -> float:
         """What the fit of this candidate on all rows will take, those kept back included."""
         return 0.0 if self.clock.budget is None else self.fit_seconds(entry, self.all_rows)
 
     def kept(self, entry: Entry) -> float:
         """Seconds that this candidate must leave: for its own last fit, and for the leader's."""
-        leaders = self.best()[:1] if self.clock.budget is not None else []
-        return max(self.reserve(e) for e in (entry, *leaders))
+        if self.clock.budget is None:
+            return 0.0
+        # What a stage says of all rows is a guess; it must not keep others from running.
+        most, known = MOST_RESERVE * self.clock.budget, (entry, *self.best()[:1])
+        return max(
+            min(self.last_fit_seconds(e), most) if e.outcomes else self.overhead for e in known
+        )

@@ -25,7 +25,7 @@ from mercer.gram import host_gram
 from mercer.kernels import Kernel
 from mercer.selection.folds import Split, within
 from mercer.selection.racing.apart import Apart, CannotTravel
-from mercer.selection.racing.clock import Clock, Stopwatch, threads_pay
+from mercer.selection.racing.clock import Clock, Stopwatch
 from mercer.selection.racing.entries import Data, Entry
 from mercer.selection.racing.forecasts import Forecasts, with_workers
 from mercer.selection.scores import judged
@@ -43,10 +43,9 @@ FEW_ROWS = 40
 MOST_FOLDS = 20
 #: The share of a budget that a candidate may take of which nothing is known.
 UNKNOWN = 0.12
-#: Seconds for which it is believed whether threads are of use.
-BELIEVED = 10.0
-#: Training rows from which the linear algebra of a fold takes several threads.
-WORTH_THREADS = 2_500
+#: Training rows from which the linear algebra of a fold takes several threads, and the seconds by
+#: the clock per second of work from which others need the processor, too.
+WORTH_THREADS, CROWDED = 2_500, 1.5
 
 
 def outcome_of(data: Data, which: tuple[Any, ...], K: np.ndarray | None, unit: float) -> Outcome:
@@ -105,7 +104,6 @@ class Race(Forecasts):
         self.here: dict[str, str] = {}
         self.say = say
         self._matrix: tuple[Any, np.ndarray, float, float] | None = None
-        self._pays, self._believed_until = False, 0.0
         n = data.n
         self.sizes = [s for s in (min(FIRST_ROWS, n // 3), SECOND_ROWS) if n > 1.5 * s] + [n]
         # Small samples tell too little, and leave no rows to some of many folds.
@@ -260,10 +258,7 @@ class Race(Forecasts):
         # Threads that wait for each other at every step cost a small matrix more than they save;
         # on a busy machine also a large one.
         few = rows < WORTH_THREADS
-        if not few and self.clock.budget is not None:
-            if time.perf_counter() > self._believed_until:
-                self._pays, self._believed_until = threads_pay(), time.perf_counter() + BELIEVED
-            few = not self._pays
+        few |= self.clock.budget is not None and self.clock.crowding() > CROWDED
         return single_threaded_blas() if few else nullcontext()
 
     # --- stages -----------------------------------------------------------------------------

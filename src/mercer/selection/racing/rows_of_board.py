@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.data.dataset import Dataset
-from mercer.selection.board.scoreboard import TOO_SLOW, OutOfFold, Row
+from mercer.selection.board.scoreboard import OutOfFold, Row
 from mercer.selection.racing.entries import Data, Entry
 from mercer.selection.racing.race import Race
 from mercer.selection.scores import judged
@@ -23,8 +23,6 @@ def row_of(entry: Entry, race: Race) -> Row:
     note = ""
     if entry.size < n:
         note = f"stopped after {entry.size} of {n} rows"
-    elif entry.slow:
-        note = f"{TOO_SLOW} to be fitted on all rows in the time left"
     elif not complete:
         note = f"stopped after {entry.folds} of {total} folds"
     return Row(
@@ -43,7 +41,7 @@ def row_of(entry: Entry, race: Race) -> Row:
         memory_bytes=round(float(np.mean([o.memory_bytes for o in entry.outcomes])))
         or int(support * (_bytes_of_a_row(race.data.X) + 8 * outputs)),
         rows_seen=entry.size,
-        stopped=not complete or entry.slow,
+        stopped=not complete,
         note=note,
         rival=entry.rival is not None,
     )

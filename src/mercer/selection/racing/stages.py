@@ -34,8 +34,8 @@ def run_stages(
     if finals is not None:
         # More rows than this take part in the finals only; so does who has nothing to be chosen.
         race.sizes = list(dict.fromkeys(min(s, SECOND_ROWS) for s in race.sizes))
-        late = [r for r in rivals if r.rival.stored and len(r.grid.values) == 1]
-        late = [] if race.data.with_scores else late  # their scores are to be calibrated
+        if not race.data.with_scores:  # which are to be calibrated
+            late = [r for r in rivals if r.rival.stored and len(r.grid.values) == 1]
     early = [r for r in rivals if r not in late]
     everyone = {t.learner for t in (*trainers.values(), *early)}
     judges = {t.learner for t in trainers.values() if t.entry.judges}
@@ -43,12 +43,17 @@ def run_stages(
     level = 1
     while level < len(race.sizes) and _next_stage(race, level, judges, everyone):
         level += 1
+    _again(race, repeats)
+    if finals is not None:
+        finals.run([race.add(None, r) for r in late])
+
+
+def _again(race: Race, repeats: int) -> None:
+    """Other folds for those that have run in all of them."""
     for repeat in range(1, min(repeats, len(race.data.splits))):
         folds = len(race.data.splits[0])
         whole = [e for e in race.best() if e.size == race.last and e.folds >= folds]
         race.run_all(whole, race.last, repeat)
-    if finals is not None:
-        finals.run([race.add(None, r) for r in late])
 
 
 def _next_stage(race: Race, level: int, judges: set[str], everyone: set[str]) -> bool:
@@ -95,13 +100,16 @@ def first(
     without = sorted([race.add(None, t) for t in rivals], key=own)
     cheapest = list(itertools.filterfalse(own, without[:1]))
     judged = [race.add(k, t) for k in kernels for t in judges]
-    # The cheapest rival, which can be fitted on all rows whatever the time; the most promising
-    # kernel; the other rivals: a short budget may not reach further kernels. The first one has all
-    # the time it takes, so it must be no estimator of the user's.
+    # The most promising kernel, the cheapest rival, the other rivals, the other kernels: a short
+    # budget may not reach those. The first one has all the time it takes, so it must be no function
+    # and no estimator of the user's; on a busy machine, too, a kernel and a rival are judged.
     few = len(judges)
-    parts = (cheapest, judged[:few], without[len(cheapest) :], judged[few:])
-    for part in parts if not with_workers() else [[*without, *judged]]:
-        race.stage(part, size, keep)
+    begin = [judged[:few], cheapest]
+    if kernels and kernels[0].is_opaque:
+        begin.reverse()
+    parts = (*begin, without[len(cheapest) :], judged[few:])
+    for i, part in enumerate(parts if not with_workers() else [[*without, *judged]]):
+        race.stage(part, size, keep * (i > 1))
     leaders = [e.kernel for e in race.best() if e.kernel is not None][:1] or kernels[:1]
     more = [race.add(k, t) for t in on_matrix if t not in judges for k in leaders]
     if not isinstance(race.data.X, list):

@@ -18,8 +18,8 @@ from scipy.special import expit
 from mercer._lazy import record
 from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve, mirror, solve_lower
 from mercer._machine.cholesky import invert
+from mercer.gram import host_gram
 from mercer.gram.base import Gram
-from mercer.gram.host import HostGram
 from mercer.gram.parameter_gradients import weighted_slopes
 from mercer.kernels import Precomputed
 from mercer.solvers.evidence.exact import Evidence
@@ -62,7 +62,7 @@ def mode(K: np.ndarray, y: np.ndarray) -> Mode:
     found = _steps(K, y, np.zeros(len(y)), careful=True) if len(y) <= FEW_TARGETS else None
     if found is None:
         near = minimize(
-            HostGram(Precomputed(), K),
+            host_gram(Precomputed(), K),
             Binary(y),
             1.0,
             solver="newton",

@@ -160,7 +160,7 @@ class HostPanels(Panels):
         if not matrix:
             R = self.transposed_product(w[:, None] * right)
             return Normal(None, R[:, :-1], R[:, -1].copy(), target_sums, total)
-        threads = min(plan.threads, len(plan.panels()))
+        threads = min(plan.threads, -(-n // plan.tile[0]))
         if threads * 8 * m * m > get_config().memory_bytes // 2:
             threads = 1
         scale = None if weights is None else np.sqrt(weights)

@@ -96,10 +96,6 @@ def _cholesky(task: RidgeTask) -> RidgeSolution:
     return exact.cholesky(task.gram, task.problem)
 
 
-def _pivoted(task: RidgeTask) -> RidgeSolution:
-    return pivoted.ridge(task.gram, task.problem)
-
-
 def _eigh(task: RidgeTask) -> RidgeSolution:
     if not task.path:
         return exact.eigh(task.gram, task.problem)
@@ -277,7 +273,7 @@ for _solver in (
     ),
     Solver(
         "pivoted",
-        _pivoted,
+        lambda task: pivoted.ridge(task.gram, task.problem),
         "exact, from some columns of K and products with it, or by Cholesky if sooner",
         frozenset({"together", "resident", "penalty", "psd"}),
         frozenset({"std"}),

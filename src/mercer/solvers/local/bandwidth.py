@@ -21,7 +21,7 @@ from mercer._notices import NumericalWarning, warn
 from mercer._progress import progress
 from mercer.formula import simplify
 from mercer.formula.inputs import numeric
-from mercer.gram.host import HostGram
+from mercer.gram import host_gram
 from mercer.kernels import Kernel
 
 #: Examples left out for the grid, and at most for the rest of the search: choices. The error of a
@@ -97,7 +97,7 @@ def width_of(kernel: Kernel) -> float:
     formula = simplify(kernel.formula())
     try:
         u = np.logspace(-9, 9, 3601)
-        k = HostGram(formula, np.zeros((1, 1)), u[:, None]).dense()[0]
+        k = host_gram(formula, np.zeros((1, 1)), u[:, None]).dense()[0]
     except (ValueError, IndexError):  # k wants more than one column
         return 1.0
     k = np.maximum(k, 0.0)

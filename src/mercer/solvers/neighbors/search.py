@@ -22,11 +22,9 @@ from mercer._tiles import Scratch
 from mercer.formula import Formula, simplify
 from mercer.formula.nodes import ROOT, dot, sqdist
 from mercer.formula.ranking import Ranking, ranking
-from mercer.gram.accuracy import SMALL_WORK
+from mercer.gram import host_gram
 from mercer.gram.base import Gram, constant_diagonal
-from mercer.gram.byte_rows import ROOM
 from mercer.gram.dispatch import HOST, engine_for, solver_gram
-from mercer.gram.host import HostGram
 from mercer.gram.operand import squared_norms
 from mercer.gram.rows import matrix
 
@@ -70,13 +68,13 @@ def search_host(rank: Ranking, X: Any, Z: Any, k: int, own: np.ndarray | None) -
     x, z = both
     if is_sparse(x) or _of_bytes(x, z):
         return _by_products(x, z, k, own, center=False)
-    fits = 4 * z.size <= ROOM * get_config().memory_bytes
+    fits = 4 * z.size <= tuning.COPY_SHARE * get_config().memory_bytes
     if fits and _compiles(len(x) * len(z), k):
         from mercer.solvers.neighbors.panels import search_panels
 
         index, distance = search_panels(x, z, k, own)
         return Neighbors(index, -distance)
-    if x.size * len(z) <= SMALL_WORK:  # a Gram so small is made of differences
+    if x.size * len(z) <= tuning.SMALL_WORK:  # a Gram so small is made of differences
         gram = HOST.make(sqdist(ROOT), x, z)
         return _measured(x, z, _search(gram, -1.0, None, k, own).index, k)
     return _by_products(x, z, k, own, center=True)
@@ -125,7 +123,7 @@ def _by_products(x: Any, z: Any, k: int, own: np.ndarray | None, center: bool) -
 def _of_bytes(x: np.ndarray, z: np.ndarray) -> bool:
     """Whether products are made of bytes, which are faster than a search in panels."""
     large = x.size * len(z) >= tuning.BYTE_PRODUCT_FLOPS
-    return large and bool(HostGram(dot(ROOT), x, z).sides()[0].grids)
+    return large and bool(host_gram(dot(ROOT), x, z).sides()[0].grids)
 
 
 def _better_dense(x: Any, z: Any) -> bool:
@@ -133,7 +131,7 @@ def _better_dense(x: Any, z: Any) -> bool:
     n, m, columns = x.shape[0], z.shape[0], x.shape[1]
     share = min(x.nnz / n, z.nnz / m) / columns
     full = share >= tuning.DENSE_COPY_SHARE or columns <= tuning.DENSE_COPY_COLUMNS
-    return full and 8 * (n + m) * columns <= ROOM * get_config().memory_bytes
+    return full and 8 * (n + m) * columns <= tuning.COPY_SHARE * get_config().memory_bytes
 
 
 def _measured(x: Any, z: Any, index: np.ndarray, k: int) -> Neighbors:

@@ -17,9 +17,7 @@ import numpy as np
 from mercer._examples import joined
 from mercer._machine.jit import with_callees
 from mercer._machine.threads import single_threaded_blas
-from mercer.gram.base import Gram
-from mercer.gram.functions import diagonal
-from mercer.gram.host import HostGram
+from mercer.gram import Gram, diagonal, host_gram
 from mercer.solvers.online.rounding_bounds import Sizes, norms
 from mercer.solvers.online.rule import RULE, Rule, next_update
 from mercer.solvers.online.run import Journal, Tally
@@ -162,9 +160,9 @@ class BudgetPerceptron:
         scores = np.zeros((len(rows), rule.outputs))
         if n:
             points = joined(store.points)
-            K[:, :n] = HostGram(self.kernel, here, points).dense()
+            K[:, :n] = host_gram(self.kernel, here, points).dense()
             if store.policy == "merge":
-                self._table[:n, :n] = _log(HostGram(self.kernel, points).dense())
+                self._table[:n, :n] = _log(host_gram(self.kernel, points).dense())
             scores += K[:, :n] @ store.weights[:n].astype(K.dtype)
         sizes = np.abs(self.bias) + self._sizes_of(K[:, :n], rows)
         panel = self.gram.rows_of_k(growing=True).take(rows=rows)

@@ -33,7 +33,6 @@ from mercer._machine.threads import Background, Job, single_threaded_blas, threa
 from mercer._steps import listener
 from mercer._tiles import Scratch, cut
 from mercer.gram.base import Gram
-from mercer.gram.plan import PRODUCT_ROWS
 from mercer.gram.rows_of_k import RowsOfK
 from mercer.solvers.online.rounding_bounds import Part, Sizes
 from mercer.solvers.online.rule import RULE, Rule, add_update, next_update
@@ -153,22 +152,23 @@ class DualPerceptron:
                 self._forget(oldest)
             return
         for block in self._blocks:
-            if not _beyond(block.rows, order):
-                self._settle(self._begin(block))
+            rows = block.rows
+            if isinstance(rows, slice) and isinstance(order, slice) and rows.start >= order.stop:
+                continue  # it is never visited again
+            self._settle(self._begin(block))
         self._forget(len(self.journal))
         self._order = order
         size = self._block
         if isinstance(order, slice):
             parts: list[Any] = list(cut(order.start, order.stop, size))
         else:
-            size = max(1, min(size, int(tuning.COPIED_ROWS_BYTES / self._bytes_per_row())))
+            gram = self.gram
+            row = 8.0 + 8.0 * gram.bytes_per_row / gram.dtype.itemsize
+            if self._columns.opaque:
+                row = 8.0 * gram.shape[1]  # a precomputed row, at worst
+            size = max(1, min(size, int(tuning.COPIED_ROWS_BYTES / row)))
             parts = [order[part] for part in cut(0, len(order), size)]
         self._blocks = [_Block(rows, len(self.journal)) for rows in parts]
-
-    def _bytes_per_row(self) -> float:
-        if self._columns.opaque:
-            return 8.0 * self.gram.shape[1]  # a precomputed row, at worst
-        return 8.0 + 8.0 * self.gram.bytes_per_row / self.gram.dtype.itemsize
 
     def _forget(self, first: int) -> None:
         self._columns.forget(first - self._forgotten)
@@ -187,7 +187,7 @@ class DualPerceptron:
         pairs = sum((rows.stop - rows.start) * len(weights) for rows, _, weights in due)
         share = -(-len(block) // (2 * self._threads))
         threaded = threads_for(pairs * self._flops) > 1
-        size = min(PRODUCT_ROWS, max(tuning.LEAF_ROWS, share)) if threaded else len(block)
+        size = min(tuning.PRODUCT_ROWS, max(tuning.LEAF_ROWS, share)) if threaded else len(block)
         parts = cut(0, len(block) if due else 0, size)
         tasks = [partial(self._apply, scores, due, part) for part in parts]
         if len(tasks) == 1:
@@ -279,7 +279,8 @@ class DualPerceptron:
             seen = ~end if end < 0 else min(end + 1, stop)
             if made:
                 self._add(block, self._places[:made], at, self._units[:made])
-            self._told(rows, scores, at, seen, start, made)
+            if self._tell is not None:
+                self._report(self._tell, rows, scores, at, seen, start, made)
             tally.visits += seen - at
             at = seen
             if end < 0:  # a tie or not: one product for all rows of the leaf tells
@@ -326,14 +327,16 @@ class DualPerceptron:
         terms = self._sizes.terms(rows, position) if self._sizes.final else k
         add_update(scores, sizes, leaf.start, leaf.stop, k, terms, weights, self.rule.bias)
 
-    def _told(self, rows: Any, scores: Any, at: int, end: int, start: int, made: int) -> None:
-        """Report visits to the listener, and what the last one added; `rows` begin at `start`."""
-        if self._tell is not None and end > at:
+    def _report(
+        self, tell: Any, rows: Any, scores: Any, at: int, end: int, start: int, made: int
+    ) -> None:
+        """Report visits to a listener, and what the last one added; `rows` begin at `start`."""
+        if end > at:
             positions = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
             units = np.zeros((end - at, self.rule.outputs))
             units[-1] = self._units[0] if made else 0.0
             some = positions[at - start : end - start]
-            self._tell(Visits(some, scores[at:end] + self.bias, units))
+            tell(Visits(some, scores[at:end] + self.bias, units))
 
 
 def walk_leaf(
@@ -374,11 +377,6 @@ def walk_leaf(
                     np.add(size, abs(step) * (terms + 1.0), size)
                 else:
                     np.add(size, abs(step) * terms, size)
-
-
-def _beyond(rows: Any, order: Any) -> bool:
-    """Whether the new order ends before these rows: then they are never visited again."""
-    return isinstance(rows, slice) and isinstance(order, slice) and rows.start >= order.stop
 
 
 def _same_order(a: Any, b: Any) -> bool:

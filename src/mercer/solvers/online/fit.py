@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -10,9 +11,7 @@ import numpy as np
 from mercer._arrays import winners
 from mercer._config import get_config
 from mercer._examples import joined
-from mercer.gram.base import Gram
-from mercer.gram.functions import diagonal
-from mercer.gram.host import HostGram
+from mercer.gram import Gram, diagonal, host_gram
 from mercer.kernels import Kernel, Linear
 from mercer.solvers.online.budget import BudgetPerceptron, Store
 from mercer.solvers.online.dual import DualPerceptron
@@ -103,7 +102,7 @@ def learn_primal(
         before = np.asarray(phi @ coef.T) + memory.bias
 
         def products(positions: np.ndarray) -> np.ndarray:
-            return HostGram(Linear(), phi, features(positions)).dense()
+            return host_gram(Linear(), phi, features(positions)).dense()
 
         validation = Validation(walker, rule, memory.averaging, labels[held], products, before)
     outcome = run(walker, schedule, validation, patience)
@@ -156,10 +155,10 @@ def learn_on_budget(
     def validation() -> float:
         keep()
         state = (walker.store.copy(), walker.bias.copy(), walker.bias_late.copy())
-        marks.append((state, walker.tally.copy()))
+        marks.append((state, replace(walker.tally)))
         scores = np.tile(memory.intercept, (len(labels[held]), 1))
         if len(memory.names):
-            scores += HostGram(gram.kernel, gram.points(held), memory.points) @ memory.coef
+            scores += host_gram(gram.kernel, gram.points(held), memory.points) @ memory.coef
         return accuracy(scores, labels[held])
 
     outcome = run(walker, schedule, None if held is None else validation, patience)
@@ -218,7 +217,7 @@ class Validation:
             K = self.block(self.journal.positions[new])
             self.running.add(K, self.rule.rate * self.journal.units[new], self.journal.times[new])
             self._done = new.stop
-        self.marks.append((len(self.journal), self.tally.copy()))
+        self.marks.append((len(self.journal), replace(self.tally)))
         return accuracy(self.running.scores(self.tally.visits), self.labels)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -77,9 +77,6 @@ class Tally:
     visits: int = 0
     updates: int = 0
     loss: float = 0.0
-
-    def copy(self) -> Tally:
-        return Tally(self.visits, self.updates, self.loss)
 
 
 class Walker(Protocol):
@@ -162,7 +159,7 @@ def run(
     best = -math.inf
     with progress(what, schedule.visits) as bar:
         for order in schedule.orders():
-            before = walker.tally.copy()
+            before = replace(walker.tally)
             if before.updates >= schedule.max_updates:
                 break
             try:

@@ -20,7 +20,6 @@ from mercer._machine.deadline import check_time
 from mercer._machine.threads import interruptible
 from mercer._progress import progress
 from mercer.gram.base import Gram
-from mercer.gram.rows_of_k import HEIGHT, WIDTH
 from mercer.solvers.quadratic.decomposition import Options, solve
 from mercer.solvers.quadratic.duplicate_rows import merged_tasks
 from mercer.solvers.quadratic.flat_problems import Problems
@@ -29,7 +28,7 @@ from mercer.solvers.quadratic.problem import Solution, Task, Tasks
 from mercer.solvers.quadratic.row_sources import row_sources
 from mercer.solvers.quadratic.small import is_small, solve_small
 from mercer.solvers.quadratic.smo_on_demand import solve_on_demand
-from mercer.tuning import SVM_THREADED_ROWS
+from mercer.tuning import PRODUCT_ROWS, ROW_TILE_COLUMNS, SVM_THREADED_ROWS
 
 if TYPE_CHECKING:
     from mercer.gram.host import HostGram
@@ -154,8 +153,10 @@ def _share(gram: Gram, most: int, threads: int) -> tuple[int, int]:
     wide = gram.bytes_per_row
     everything = most == gram.shape[0]
     # Beyond the rows: the columns of the problem side by side, its vectors, a tile, rows at hand.
-    fixed = most * (0 if everything else wide) + 400 * most + 2 * HEIGHT * WIDTH * item
-    fixed += HEIGHT * wide
+    fixed = (
+        most * (0 if everything else wide) + 400 * most + 2 * PRODUCT_ROWS * ROW_TILE_COLUMNS * item
+    )
+    fixed += PRODUCT_ROWS * wide
     least = LEAST_SET_ROWS * (most + LEAST_SET_ROWS) * item
     for count in range(threads, 0, -1):
         memory = int(0.9 * limit / count - fixed)

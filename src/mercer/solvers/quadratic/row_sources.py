@@ -69,17 +69,18 @@ def row_sources(gram: HostGram, tasks: Sequence[Task]) -> Iterator[Source]:
 
 def _by_rows(gram: HostGram, program: Any, large: bool) -> Iterator[Source]:
     from mercer.gram.cpu.row_function import byte_function, row_function
-    from mercer.gram.cpu.single_precision import is_far, suffices
+    from mercer.gram.cpu.single_precision import errors_in_single, is_far
 
     narrow = gram.dtype == np.float32
     if large:
-        as_they_are = narrow or (not is_far(gram) and suffices(gram))
+        as_they_are = narrow or (not is_far(gram) and errors_in_single(gram) is not None)
         single = byte_function(gram, program) if as_they_are else None
-        if single is None and not narrow and (as_they_are or suffices(gram, centered=True)):
+        begins = as_they_are or errors_in_single(gram, centered=True) is not None
+        if single is None and not narrow and begins:
             single = row_function(gram, program, single=True, centered=not as_they_are)
         if single is not None:
-            yield Source(single.dtype, gram.diagonal(), single)
+            yield Source(single.left.dtype, gram.diagonal(), single)
             if narrow:
                 return
     exact = row_function(gram, program, single=False)
-    yield Source(exact.dtype, gram.diagonal(), exact)
+    yield Source(exact.left.dtype, gram.diagonal(), exact)

@@ -308,10 +308,10 @@ def _descend(flat, p, index, cursor, i, j, slope, curve, across, bent):  # type:
 
 @inner(error_model="numpy")
 def _start(  # type: ignore[no-untyped-def]
-    flat, rows, diagonals, right, shape, Z, F, Q, p, up, low, diagonal, index, cursor, ends, table,
-    keep,
+    flat, rows, group, diagonals, right, shape, Z, F, Q, p, up, low, diagonal, index, cursor, ends,
+    table, keep,
 ):  # fmt: skip
-    """F, the diagonal and the panels of a problem, padded to a multiple of BLOCK; empty masks."""
+    """F, the masks, the diagonal and the panels of a problem, padded to a multiple of BLOCK."""
     n = len(rows)
     stride = (n + BLOCK - 1) // BLOCK * BLOCK
     if keep == FRESH:
@@ -328,6 +328,7 @@ def _start(  # type: ignore[no-untyped-def]
         F[t], diagonal[t] = 0.0, 1.0
         if t < n:
             F[t], diagonal[t] = flat[t, IMAGE], diagonals[rows[t]]
+            _mark(flat, t, group[t], up, low)
     if keep != SAME:
         cursor[PITCH] = stride
         cursor[PLAIN] = FEWEST_PLAIN if n < FEWEST_PLAIN else n if n < MOST_PLAIN else MOST_PLAIN
@@ -352,11 +353,9 @@ def solve_problems(  # type: ignore[no-untyped-def]
         s, e = starts[one], starts[one + 1]
         flat, rows, group = variables[s:e], examples[s:e], groups[s:e]
         stride = _start(
-            flat, rows, diagonals, right, shape, Z, F, Q, p, up, low, diagonal, index, cursor,
-            ends, table, keep,
+            flat, rows, group, diagonals, right, shape, Z, F, Q, p, up, low, diagonal, index,
+            cursor, ends, table, keep,
         )  # fmt: skip
-        for t in range(e - s):
-            _mark(flat, t, group[t], up, low)
         gamma, step, steps = 0.0, 0.0, 0
         row_i = row_j = none - none
         while True:
@@ -365,7 +364,7 @@ def solve_problems(  # type: ignore[no-untyped-def]
                 # The row of every group that most wants to grow, and its partner.
                 masks = g * up.shape[1]
                 begins = (step != 0.0) & (ends[last] > 0.0) & (cursor[TAKEN] >= cursor[PLAIN])
-                if begins or gamma != 0.0:
+                if begins | (gamma != 0.0):
                     t, top = _move_along(F, Q, up, masks, table, row_i, row_j, stride, step, gamma)
                 else:
                     t, top = _move(F, Q, up, masks, table, row_i, row_j, stride, step, gamma)
@@ -381,7 +380,7 @@ def solve_problems(  # type: ignore[no-untyped-def]
                     F, low, masks, table, row, diagonal, stride, t, top, floor
                 )
                 gap = larger(gap, top + low_end)
-                if u >= 0 and gain > best and top + low_end > tol:
+                if gain > best and top + low_end > tol:  # without a partner there is no gain
                     best, busy, i, j = gain, row, t, u
             if gap <= tol or j < 0 or steps >= limits[one] or stop[0]:
                 break

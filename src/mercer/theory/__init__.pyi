@@ -1,0 +1,24 @@
+# What type checkers see, and what `__init__.py` loads on first use.
+from mercer.theory.bounds import compression_bound as compression_bound
+from mercer.theory.bounds import deviation_bound as deviation_bound
+from mercer.theory.bounds import margin_bound as margin_bound
+from mercer.theory.bounds import mistake_bound as mistake_bound
+from mercer.theory.bounds import regret as regret
+from mercer.theory.derivations import Derivation as Derivation
+from mercer.theory.derivations import Line as Line
+from mercer.theory.derivations import binomial_expansion as binomial_expansion
+from mercer.theory.derivations import gaussian_series as gaussian_series
+from mercer.theory.derivations import monomial_table as monomial_table
+from mercer.theory.derivations import ridge_dual as ridge_dual
+from mercer.theory.derivations import verify_expansion as verify_expansion
+from mercer.theory.lengths import margin as margin
+from mercer.theory.lengths import radius as radius
+from mercer.theory.lengths import signs as signs
+from mercer.theory.reports import Report as Report
+from mercer.theory.reports import report as report
+from mercer.theory.separation import Separation as Separation
+from mercer.theory.separation import separability as separability
+from mercer.theory.separators import VersionSpace as VersionSpace
+from mercer.theory.separators import fewest_errors as fewest_errors
+from mercer.theory.separators import hebb as hebb
+from mercer.theory.separators import version_space as version_space
