@@ -130,16 +130,21 @@ def drawn(rng: np.random.Generator, seed: int) -> Problem:
     return Problem(title, kernel, plain, X, Z, V)
 
 
-def seconds(run: Callable[[], Any], repeats: int = 5) -> tuple[float, Any]:
+def seconds(run: Callable[..., Any], *given: Any, repeats: int = 5) -> tuple[float, Any]:
     """The median after a call that compiles, and the result."""
-    times, result = [], run()
+    times, result = [], run(*given)
     for _ in range(repeats):
         torch.cuda.synchronize()
         start = time.perf_counter()
-        result = run()
+        result = run(*given)
         torch.cuda.synchronize()
         times.append(time.perf_counter() - start)
     return sorted(times)[repeats // 2], result
+
+
+def fresh(kernel: Kernel, X: torch.Tensor, Z: torch.Tensor | None, V: torch.Tensor) -> Any:
+    """K V with all preparation."""
+    return kernel.gram(X, Z) @ V
 
 
 def in_blocks(plain: Plain, p: Problem) -> torch.Tensor:
@@ -192,20 +197,19 @@ def figures() -> None:
         Z = Z + 0.01 * torch.randn_like(Z)
         words = f"{n:6d}² × {columns:3d}, ms:"
         for kernel in (Gaussian(math.sqrt(2 * columns)), Laplacian(1 / math.sqrt(2 * columns))):
-            took = [seconds(lambda k=kernel, x=X, z=z, v=v: k.gram(x, z) @ v)[0] for z in (None, Z)]
-            gram = kernel.gram(X, Z)
-            took.append(seconds(lambda g=gram, v=v: g @ v)[0])
+            took = [seconds(fresh, kernel, X, z, v)[0] for z in (None, Z)]
+            took.append(seconds(kernel.gram(X, Z).__matmul__, v)[0])
             words += f"  {type(kernel).__name__} square {1e3 * took[0]:.2f}, oblong "
             words += f"{1e3 * took[1]:.2f}, prepared {1e3 * took[2]:.2f};"
         print(words, flush=True)
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(200_000, 54)).astype(np.float32), rng.normal(size=200_000)
+    rows, y = rng.normal(size=(200_000, 54)).astype(np.float32), rng.normal(size=200_000)
     new = rng.normal(size=(20_000, 54)).astype(np.float32)
     with mercer.config(device="cuda"):
         for bandwidth in (3.0, 0.5):
-            model = mercer.NadarayaWatsonRegressor(bandwidth=bandwidth).fit(X, y)
-            took = seconds(lambda model=model: model.predict(new), 2)[0]
-            print(f"smoother, 200 000 × 54, 20 000 queries, bandwidth {bandwidth}: {took:.3f} s")
+            model = mercer.NadarayaWatsonRegressor(bandwidth=bandwidth).fit(rows, y)
+            alone, _ = seconds(model.predict, new, repeats=2)
+            print(f"smoother, 200 000 × 54, 20 000 queries, bandwidth {bandwidth}: {alone:.3f} s")
 
 
 def main() -> None:
@@ -220,30 +224,29 @@ def main() -> None:
         figures()
         return
     rng = np.random.default_rng(asked.seed)
-    ratios, errors, shares, compiled = [], [], [], []
+    ratios, errors, shares = list[float](), list[float](), list[float]()
+    compiled = list[float]()
     for index in range(asked.problems):
         p = drawn(rng, 1000 * asked.seed + index)
-        ours, result = seconds(lambda p=p: p.kernel.gram(p.X, p.Z) @ p.V)
-        gram = p.kernel.gram(p.X, p.Z)
-        product, _ = seconds(lambda gram=gram, p=p: gram @ p.V)
-        theirs, _ = seconds(lambda p=p: in_blocks(p.plain, p), 2)
+        ours, result = seconds(fresh, p.kernel, p.X, p.Z, p.V)
+        product, _ = seconds(p.kernel.gram(p.X, p.Z).__matmul__, p.V)
+        theirs, _ = seconds(in_blocks, p.plain, p, repeats=2)
         error = error_of(p, result)
         ratios.append(theirs / ours)
         errors.append(error)
         shares.append(max(0.0, ours - product) / product)
         words = f"{1e3 * ours:8.2f} ms, preparing {shares[-1]:5.0%}, plain {1e3 * theirs:8.1f}"
         if len(compiled) < asked.compiled:
-            quick = torch.compile(p.plain)
-            took, _ = seconds(lambda p=p, quick=quick: in_blocks(quick, p), 2)
+            took, _ = seconds(in_blocks, torch.compile(p.plain), p, repeats=2)
             compiled.append(took / ours)
             words += f", compiled {1e3 * took:8.1f}"
         if importlib.util.find_spec("pykeops") and isinstance(p.kernel, (Gaussian, Laplacian)):
-            took, _ = seconds(lambda p=p: by_keops(p), 2)
+            took, _ = seconds(by_keops, p, repeats=2)
             words += f", KeOps {1e3 * took:8.1f}"
         print(f"{p.name} {words}: {ratios[-1]:6.1f} ×, error {error:.1e}", flush=True)
         if asked.profile:
             profile(p)
-        del p, gram, result
+        del p, result
         torch.cuda.empty_cache()
     for name, found in (("plain PyTorch", ratios), ("torch.compile", compiled)):
         if found:

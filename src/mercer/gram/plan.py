@@ -96,10 +96,10 @@ def make_plan(
     packed = sum(padded * m.shape[1] * m.dtype.itemsize for m in read)
     compiled = work.pair_operations >= tuning.COMPILED_PAIRS and can_compile(program, x.dtype)
     compiled = compiled and packed <= left / 2
-    left -= packed if compiled else 0
+    left -= compiled * packed
     # Scratch memory of one pair: a tile per source, and what an opaque kernel or a ufunc takes.
     tiles = len(program.sources) - (len(program.direct) if compiled else 0) - dense
-    per_pair = itemsize * (max(tiles, 0 if dense else 1) + (0 if compiled else 0.05))
+    per_pair = itemsize * (max(tiles, 0 if dense else 1) + 0.05 * (not compiled))
     per_pair += products.per_pair + sum(leaf.bytes_per_pair() for leaf in program.opaque)
     # Panels of X are copied where they are centered or sparse.
     per_row = 0 if program.fused else sum(products.widths.values()) * itemsize

@@ -111,12 +111,17 @@ def launch(
         if result is not None:
             return result
     written, kernel = _written(gram, layouts, kind)
-    operands = [o for i in range(len(gram.program.sources)) for o in _sides(gram, i, x, z)]
-    operands += [extended(x.values[i]) for i in written.row_x]
-    operands += [extended(z.values[i]) for i in written.row_z]
+    operands = _operands(gram, written, x, z)
     listed = near_pairs.listed(gram, (x.n, z.n)) if gram.near else None
     out = _run(kernel, kind, operands, written.numbers, layouts, (x.n, z.n), V, diagonal, listed)
     return near_pairs.mended(gram, kind, x, z, V, diagonal, out, listed)
+
+
+def _operands(gram: Any, written: Rendered, x: Any, z: Any) -> list[Any]:
+    """What a kernel reads of both sides: rows for every statistic, then row values."""
+    operands = [o for i in range(len(gram.program.sources)) for o in _sides(gram, i, x, z)]
+    operands += [extended(x.values[i]) for i in written.row_x]
+    return operands + [extended(z.values[i]) for i in written.row_z]
 
 
 def _sides(gram: Any, i: int, x: Any, z: Any) -> list[Any]:

@@ -105,7 +105,7 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
         bounds = float(self.C) * weights[rows]
         columns = y[rows].reshape(len(rows), -1)
         problems = [self._problem(column, bounds) for column in columns.T]
-        start = self._previous(rows, problems[0]) if len(problems) == 1 else None
+        start = self._previous(rows, *problems)
         method = "hard tube" if math.isinf(self.C) else "solve" if start is None else "resume"
         begun = problems if start is None else [problems[0].starting(start)]
         found = self._solve(X, [Task(rows, problem, method) for problem in begun])
@@ -142,10 +142,13 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
         tags.target_tags.multi_output = True
         return tags
 
-    def _previous(self, rows: np.ndarray, problem: Quadratic) -> np.ndarray | None:
-        """The last solution as a start, where the examples are the same and the sums are zero."""
+    def _previous(
+        self, rows: np.ndarray, problem: Quadratic, *others: Quadratic
+    ) -> np.ndarray | None:
+        """The last solution of a single target as a start, where the examples are the same and the
+        sums are zero."""
         old = getattr(self, "_solved", None)
-        if not self.warm_start or old is None or not np.array_equal(old[0], rows):
+        if others or not self.warm_start or old is None or not np.array_equal(old[0], rows):
             return None
         if problem.start is not None or old[1].start is not None:
             return None
