@@ -202,10 +202,10 @@ def _slopes(
         if not (np.isfinite(rise).all() and np.isfinite(k).all() and np.isfinite(between).all()):
             return unknown
         size = np.maximum(np.abs(k), np.abs(k[s <= spread]).max())
-        found = np.where(rise > 0, rise / size, 0.0)
+        slopes = np.where(rise > 0, rise / size, 0.0)
         between = np.where(between > 0, between / np.minimum(size[:-1], size[1:]), 0.0)
-    found[:-1] = np.maximum(found[:-1], between)
-    return s, found
+    slopes[:-1] = np.maximum(slopes[:-1], between)
+    return s, slopes
 
 
 def at_distances(

@@ -304,9 +304,7 @@ class RFMClassifier(ClassifierMixin, _Learned):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The logarithms of the odds: one per class, or one in all for two classes."""
-        scores = self._scores(X)
-        of_file = getattr(self, "_calibration", None)  # of a file of an earlier version
-        return scores if of_file is None else np.asarray(of_file.decision_function(scores))
+        return self._scores(X)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class."""

@@ -45,8 +45,7 @@ def mean_regressor(write: Write, model: Any, table: Table, out: Outputs) -> None
     """VotingRegressor, BaggingRegressor."""
     g = out.graph
     parts = [_asked(write, one, rows, g, "prediction")[1] for one, rows in _inside(model, table)]
-    weights = getattr(model, "_weights_not_none", None)
-    column = g.add("Unsqueeze", _mean(g, parts, weights), np.array([1]))
+    column = g.add("Unsqueeze", _mean(g, parts, _weights(model)), np.array([1]))
     out.numbers("prediction", Wire(column), 1, True)
 
 
@@ -59,10 +58,21 @@ def voting_classifier(write: Write, model: Any, table: Table, out: Outputs) -> N
     for one, rows in _inside(model, table):
         _, wire = _asked(write, one, rows, g, "probabilities" if soft else "label")
         parts.append(wire if soft else _votes(g, wire, n))
-    shares = _mean(g, parts, getattr(model, "_weights_not_none", None))
+    shares = _mean(g, parts, _weights(model))
     out.labels(highest(g, shares), model.classes_)
     if hasattr(model, "predict_proba"):
         out.probabilities(shares, n)
+
+
+def _weights(model: Any) -> list[float] | None:
+    """The weight of each model inside; those that were dropped have none."""
+    if getattr(model, "weights", None) is None:
+        return None
+    return [
+        w
+        for w, (_, one) in zip(model.weights, model.estimators, strict=True)
+        if not isinstance(one, str)
+    ]
 
 
 def _inside(model: Any, table: Table) -> list[tuple[Any, Table]]:

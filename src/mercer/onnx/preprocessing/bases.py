@@ -8,7 +8,6 @@ import numpy as np
 
 from mercer.onnx import NotExportable
 from mercer.onnx.graph import Graph, Wire
-from mercer.onnx.preprocessing.encoders import one_hot
 from mercer.onnx.preprocessing.table import Table
 
 
@@ -34,8 +33,13 @@ def bins(t: Any, table: Table) -> Table:
     for i, edges in enumerate(t.bin_edges_):
         reached = g.add("GreaterOrEqual", table.column(i).wire, edges[1:-1].reshape(1, -1))
         codes.append(g.add("ReduceSum", g.number(reached), np.array([1])))
-    table = table.replaced(g.side_by_side(codes))
-    return table if t.encode == "ordinal" else one_hot(t._encoder, table)
+    if t.encode == "ordinal":
+        return table.replaced(g.side_by_side(codes))
+    hot = [
+        g.number(g.add("Equal", code, np.arange(float(n))[None]))
+        for code, n in zip(codes, t.n_bins_, strict=True)
+    ]
+    return table.replaced(g.side_by_side(hot), int(t.n_bins_.sum()))
 
 
 def quantiles(t: Any, table: Table) -> Table:
