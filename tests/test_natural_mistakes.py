@@ -99,7 +99,6 @@ NAMES_THE_FIX = {
     "Matérn of any ν": (lambda: Matern(1.0), "one of 0.5, 1.5, 2.5"),
     "a kernel's name misspelled": (lambda: KernelSVC("gausian").fit(X, Y), "you mean 'gaussian'"),
     "a wrong keyword": (lambda: parse("gaussian(gama=1)"), "Did you mean 'gamma'"),
-    "a caret": (lambda: parse("gaussian()^2"), r"\*\* \(the last is a power\)"),
     "no sign of product": (lambda: parse("2 gaussian()"), r"written like '2\*gaussian"),
     "an open bracket": (lambda: parse("gaussian(1"), "'\\(' was never closed"),
     "data as kernel": (lambda: KernelSVC(X, Y).fit(X, Y), r"Data go to fit\(X, y\)|C must be"),

@@ -6,6 +6,7 @@ import ast
 import hashlib
 import importlib.util
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -20,6 +21,17 @@ PAGES = [path for path in PAGES if "_static" not in path.parts]
 
 def name(path: Path) -> str:
     return path.relative_to(DOCS).as_posix()
+
+
+@pytest.fixture(autouse=True)
+def formats_as_before() -> Iterator[None]:
+    """Forget what blocks of pages register."""
+    from mercer.data.formats import FORMATS
+
+    before = dict(FORMATS)
+    yield
+    FORMATS.clear()
+    FORMATS.update(before)
 
 
 @pytest.fixture

@@ -275,10 +275,6 @@ def test_every_winner_is_exported(name, classes, probabilities, tmp_path, monkey
         learners=["ridge" if name in NAMED else name], cv=2, probabilities=probabilities,
     ).best  # fmt: skip
     mercer.save(model, tmp_path / "m.mercer")
-    if name == "rfm":
-        with pytest.raises(mercer.onnx.NotExportable, match="ranks of columns"):
-            mercer.onnx.export(mercer.load(tmp_path / "m.mercer"), tmp_path / "m.onnx")
-        return
     mercer.onnx.export(mercer.load(tmp_path / "m.mercer"), tmp_path / "m.onnx", dtype="float64")
     session = runtime.InferenceSession(str(tmp_path / "m.onnx"))
     names = [output.name for output in session.get_outputs()]

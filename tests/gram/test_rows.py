@@ -165,3 +165,10 @@ def test_labels_are_those_of_scores(
     assert certain.mean() > 0.4
     expected = model.classes_[votes.argmax(axis=1)]
     assert np.array_equal(model.predict(asked)[certain], expected[certain])
+
+
+def test_rows_that_are_the_same_array_give_the_bits_of_a_copy() -> None:
+    X = np.random.default_rng(0).normal(size=(12, 30))
+    for kernel in (Linear(), Gaussian(5.0) + Linear()):
+        assert np.array_equal(kernel(X, X), kernel(X, X.copy()))
+        assert np.array_equal(kernel(X[2:9], X), kernel(X[2:9].copy(), X))

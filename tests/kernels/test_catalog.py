@@ -107,7 +107,8 @@ def test_what_type_checkers_and_the_documents_read_is_current() -> None:
     spec.loader.exec_module(module)
     for path in module.TEXTS:
         assert module.stale(path) is None, f"{path} is stale: run make format"
-    assert module.imports().count("\n") == len(KERNELS)
+    names = [line for line in module.imports().splitlines() if line.startswith("from ")]
+    assert len(names) == len(KERNELS)
 
 
 def test_kernels_say_what_they_take() -> None:

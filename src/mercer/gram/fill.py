@@ -207,7 +207,10 @@ def _by_scipy(
 def _of_dense_rows(
     filler: Filler, key: Input, part: tuple[slice, slice], out: np.ndarray, scratch: Scratch
 ) -> None:
-    np.matmul(filler.x.panel(key, part[0]), filler.z.panel(key, part[1]).T, out=out)
+    left, right = filler.x.panel(key, part[0]), filler.z.panel(key, part[1])
+    if filler.x.matrices is not filler.z.matrices and np.may_share_memory(left, right):
+        right = right.copy()  # NumPy multiplies a matrix with itself by another function of BLAS
+    np.matmul(left, right.T, out=out)
 
 
 def _one_is_sparse(filler: Filler, key: Input) -> bool:

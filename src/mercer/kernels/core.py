@@ -73,8 +73,15 @@ class Kernel(Facade, Algebra, Parameters):
     def latex(self, x: str = "x", z: str = "z") -> str:
         """k(x, z) as LaTeX."""
         tex = self.tex or rf"\mathrm{{{type(self).__name__}}}(x, z)"
-        names = re.sub(r"(?<![A-Za-z\\])[xz](?![A-Za-z])", lambda m: {"x": x, "z": z}[m[0]], tex)
-        return re.sub(r"<(\w+)\|?([^>]*)>", lambda m: self._tex(m[1], m[2]), names)
+        parts = re.split(r"(<\w+\|?[^>]*>)", tex)
+        for i, part in enumerate(parts):
+            if number := re.fullmatch(r"<(\w+)\|?([^>]*)>", part):
+                parts[i] = self._tex(*number.groups())
+            else:  # names of x and z may hold anything
+                parts[i] = re.sub(
+                    r"(?<![A-Za-z\\])[xz](?![A-Za-z])", lambda m: {"x": x, "z": z}[m[0]], part
+                )
+        return "".join(parts)
 
     def _repr_latex_(self) -> str:
         return f"$k(x, z) = {self.latex()}$"

@@ -31,7 +31,7 @@ def images(
     signed: Any = False,
     ax: Any = None,
 ) -> Any:
-    """Rows of pixels as a sheet of images, dark ink on white.
+    """Draw rows of pixels as a sheet of images, dark ink on white.
 
     Parameters
     ----------

@@ -213,7 +213,7 @@ class Writer:
         cls = type(value)
         if hasattr(value, "best_estimator_"):  # a search holds every fold it tried
             return self._object(value.best_estimator_, where, depth)
-        if cls.__name__ == "BSpline":
+        if cls.__name__ == "BSpline" and cls.__module__.startswith("scipy."):
             parts = (value.t, value.c, value.k, value.extrapolate)
             return {"spline": [self.encode(part, where, depth) for part in parts]}
         if callable(value) and names.name_of(cls) is None:

@@ -17,7 +17,7 @@ TOL = 1e-5
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
     """Shards and rounds of few rows, so that small problems go through all of the loop."""
-    for name, value in {"ROWS": 60, "SEED": 10, "BATCH": 20}.items():
+    for name, value in {"ROWS": 60, "SHARD_ROWS": 10, "JOINING_ROWS": 20}.items():
         monkeypatch.setattr(svm, name, value)
 
 

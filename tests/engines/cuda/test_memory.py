@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 import numpy as np, torch, mercer
 import mercer.engines.cuda as device
+from mercer.gram import dispatch
 from mercer.gram.dispatch import make_gram
 from mercer.engines.cuda.streamed import StreamedGram, too_large
 from mercer.kernels import *
@@ -19,7 +20,7 @@ if torch.cuda.is_available():
 else:
     # Arrays belong on a device, as if one were configured; under the interpreter that is the CPU.
     settings = device.get_config
-    device.get_config = lambda: replace(settings(), device="cuda")
+    device.get_config = dispatch.get_config = lambda: replace(settings(), device="cuda")
     device.require_cuda = lambda: None
 
 rng = np.random.default_rng(0)
@@ -34,10 +35,11 @@ assert not too_large(X)
 
 @contextmanager
 def on_the_host():
-    kept, device.get_config = device.get_config, mercer.get_config
+    kept = device.get_config
+    device.get_config = dispatch.get_config = mercer.get_config
     with mercer.config(device="cpu"):
         yield
-    device.get_config = kept
+    device.get_config = dispatch.get_config = kept
 
 """
 

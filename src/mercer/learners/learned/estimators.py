@@ -304,7 +304,9 @@ class RFMClassifier(ClassifierMixin, _Learned):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The logarithms of the odds: one per class, or one in all for two classes."""
-        return self._scores(X)
+        scores = self._scores(X)
+        of_file = vars(self).get("_calibration")  # of a file of an earlier version
+        return scores if of_file is None else np.asarray(of_file.decision_function(scores))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class."""
