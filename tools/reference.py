@@ -33,7 +33,6 @@ MODULES = {
     "store": "model files",
     "onnx": "models for any runtime",
     "report": "the page that compare writes",
-    "extend": "what packages that add to this one import",
     "testing": "the contract that kernels, engines and solvers keep",
 }
 #: What scikit-learn documents, and what belongs to every kernel.
