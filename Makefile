@@ -4,7 +4,7 @@
 VENV     ?= .venv
 EXTRAS   ?= dev
 WORKERS  ?= 2
-COVERAGE ?= 97
+COVERAGE ?= 96
 PYTEST_ARGS ?=
 
 BIN  := $(VENV)/bin

@@ -25,7 +25,7 @@ MOST_FILES = 25
 MOST_LINES = 60
 MOST_COMPLEX = 15
 #: Lines of code at most: of all packages, and of the engine (what computes K and solves for it).
-CEILING, ENGINE_CEILING = 56_260, 24_420
+CEILING, ENGINE_CEILING = 56_280, 24_420
 ENGINE = ("gram", "solvers", "engines", "maps", "_machine", "(the package itself)")
 #: Tokens that make no line of code by themselves.
 SILENT = {

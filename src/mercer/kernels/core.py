@@ -76,7 +76,7 @@ class Kernel(Facade, Algebra, Parameters):
         parts = re.split(r"(<\w+\|?[^>]*>)", tex)
         for i, part in enumerate(parts):
             if number := re.fullmatch(r"<(\w+)\|?([^>]*)>", part):
-                parts[i] = self._tex(*number.groups())
+                parts[i] = self._tex(number[1], number[2])
             else:  # names of x and z may hold anything
                 parts[i] = re.sub(
                     r"(?<![A-Za-z\\])[xz](?![A-Za-z])", lambda m: {"x": x, "z": z}[m[0]], part
