@@ -214,3 +214,7 @@ def test_as_kernel_takes_every_form() -> None:
     assert as_kernel(math.dist)([[0.0]], [[3.0]]) == [[3.0]]
     with pytest.raises(TypeError, match="kernel must be a Kernel"):
         as_kernel(3)
+
+
+def test_a_caret_is_a_power() -> None:
+    assert parse("gaussian()^2") == parse("gaussian() ** 2")

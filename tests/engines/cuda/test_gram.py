@@ -262,3 +262,14 @@ def test_what_is_folded_into_the_product():
     assert (folds[0].factor, folds[0].sides) == (-2.0, (-2.0, 1.0))
     assert after(Polynomial(2, 1.0))[0] == {}
     assert after(Gaussian(0.5) * Polynomial(2, 1.0))[0] == {}  # x·z is used twice
+
+
+@pytest.mark.parametrize("rate", [0.2, 2.0])
+def test_near_pairs_in_double_precision_are_computed_from_differences(rate):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 30)) + 2.0
+    Z = np.vstack([X[:20] + 1e-5, rng.normal(size=(30, 30))])
+    gram = CudaGram(Laplacian(rate), torch.tensor(X), torch.tensor(Z))
+    assert gram.near
+    exact = np.exp(-rate * np.sqrt(np.square(X[:, None] - Z[None]).sum(axis=2)))
+    assert np.abs(gram.dense().numpy() - exact).max() <= 1e-13

@@ -16,8 +16,9 @@ import torch
 from mercer._tiles import cut
 from mercer.engines.cuda.ops import CHUNK
 
-#: Pairs that are listed at most: a share of all, and a number. Where there are more, all distances
-#: are computed from differences. A listed pair costs as much as a few hundred others.
+#: Pairs that are listed at most: a share of all, between two numbers. Where there are more, all
+#: distances are computed from differences. By the bytes that are read, and not measured: a listed
+#: pair takes as long as some hundred others.
 SHARE, FEWEST, MOST = 1 / 256, 1 << 16, 1 << 24
 
 
