@@ -84,7 +84,9 @@ def test_explain_the_answer_for_a_row(mercer, tmp_path: Path) -> None:
     assert "exact" in known["method"]
     shown = mercer(*asked, "--proba", "--picture", tmp_path / "why.png").stdout
     assert "probability of" in shown
-    assert "v(S) = mean over 39 background rows" in shown
+    assert (
+        "interventional (not observational, which is E[f(X) | x_S]): v(S) = mean over 39" in shown
+    )
     assert (tmp_path / "why.png").stat().st_size > 1000
     assert "there is no row 40" in mercer(*asked[:-1], "40").stderr
 

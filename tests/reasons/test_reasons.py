@@ -370,9 +370,32 @@ def test_kernels_on_named_columns(table):
     assert found.method == "exact"
     asked = mercer.explain_rows(model, frame[:4], frame[:12], method="sampled", walks=300)
     assert (np.abs(found.values - asked.values) < 6 * asked.error + 1e-12).all()
-    frame = found.to_frame()
-    assert list(frame.columns) == ["base", "age", "town", "pay"]
-    assert np.allclose(frame.sum(axis=1), model.decision_function(found.data))
+    made = found.to_frame()
+    assert list(made.columns) == ["base", "age", "town", "pay"]
+    assert np.allclose(made.sum(axis=1), model.decision_function(frame.loc[made.index]))
+
+
+def test_other_packages_find_a_column_of_data_for_every_name(table):
+    """An array, as plots of the package shap index it, and not the frame."""
+    frame, y = table
+    model = pipeline(mercer.KernelSVC("gaussian(1)")).fit(frame, y)
+    found = mercer.explain_rows(model, frame[:4], frame[:12])
+    assert found.data.tolist() == frame[:4].to_numpy().tolist()
+    numbers = frame[["age", "pay"]]
+    ridge = mercer.KernelRidge("gaussian(9)", alpha=0.1).fit(numbers, numbers.pay)
+    assert mercer.explain_rows(ridge, numbers[:4], numbers[:9]).data.dtype == float
+    both = mercer.explain_rows(model, frame[:4], frame[:12], {"who": ["town", "age"]})
+    assert both.feature_names == ["who", "pay"]
+    assert both.data.tolist() == [["2 columns", pay] for pay in frame.pay[:4]]
+    shap = pytest.importorskip("shap")
+    pytest.importorskip("matplotlib").use("Agg")
+    for one in (found, both):
+        drawn = shap.Explanation(
+            one.values, one.base_values, one.data, feature_names=one.feature_names
+        )
+        shap.plots.waterfall(drawn[2], show=False)
+        shap.plots.beeswarm(drawn, show=False)
+        shap.plots.scatter(drawn[:, -1], show=False)
 
 
 def test_the_background_may_have_its_columns_in_another_order(table):
@@ -478,6 +501,22 @@ def test_mistakes_are_named(change, words):
     given = {"X": X, "background": background} | {k: v for k, v in change.items() if k != "model"}
     with pytest.raises(ValueError, match=words):
         mercer.explain_rows(f, **given)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "interventional (not observational, which is E[f(X) | x_S]): v(S) = mean over 5 "),
+        ({"method": "sampled", "walks": 7}, "interventional (not observational"),
+        ({"reading": "independent"}, "each column drawn by itself: v(S)"),
+        ({"reading": "removed"}, "columns removed: v(S)"),
+        ({"method": "gradients"}, "integrated gradients along the line from the mean of 5 "),
+        ({"method": "sampled", "walks": 7}, "; 7 walks"),
+    ],
+)
+def test_what_is_printed_names_the_reading(options, words):
+    f, X, background = problem("gaussian(1)")
+    assert words in repr(mercer.explain_rows(f, X, background, **options))
 
 
 def test_a_model_must_be_fitted():

@@ -41,7 +41,9 @@ def test_wrong_and_unsure_rows_are_explained(compared):
     least = np.nanmin(np.delete(held.certainty, held.worst(2)))
     assert held.certainty[np.flatnonzero(held.rows == int(unsure[0]))[0]] == least
     assert text.count("<svg") == 4
-    assert "v(S) = mean over 100 background rows" in text
+    assert (
+        "interventional (not observational, which is E[f(X) | x_S]): v(S) = mean over 100" in text
+    )
 
 
 def test_a_sentence_where_importances_disagree(compared):

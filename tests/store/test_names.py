@@ -11,6 +11,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
+from tests.store.fuzz_models import all_names
 
 import mercer
 from mercer import KernelSVC, kernels, learners, maps
@@ -18,7 +19,7 @@ from mercer.store import StoreError, names
 
 
 def test_every_name_leads_to_its_class_and_back():
-    known = names.all_names()
+    known = all_names()
     ours = {name for name in names.DECLARED if not name.startswith("sklearn")}
     assert ours <= set(known)
     for name in known:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -228,13 +229,10 @@ def waterfall(
 
 
 def _named(reasons: Any, row: int, part: int) -> str:
-    """A column with its value; a group of columns has none."""
-    name, data = reasons.feature_names[part], reasons.data
-    if data.shape[1] != len(reasons.feature_names):
-        return _short(name)
-    value = data.iloc[row, part] if hasattr(data, "iloc") else data[row, part]
-    word = value if isinstance(value, str) else f"{value:.3g}" if value == value else "missing"
-    return f"{_short(name)} = {_short(str(word), 16)}"
+    """A column with its value."""
+    name, value = reasons.feature_names[part], reasons.data[row, part]
+    word = f"{value:.3g}".replace("nan", "missing") if isinstance(value, Real) else str(value)
+    return f"{_short(name)} = {_short(word, 16)}"
 
 
 def _short(name: str, most: int = 24) -> str:
@@ -244,11 +242,8 @@ def _short(name: str, most: int = 24) -> str:
 
 def _numbers(reasons: Any, part: int) -> np.ndarray | None:
     """The numbers of a column; None for words, and for groups of columns."""
-    data = reasons.data
-    if data.shape[1] != len(reasons.feature_names):
-        return None
-    column = data.iloc[:, part].to_numpy() if hasattr(data, "iloc") else data[:, part]
-    return column.astype(float) if np.asarray(column).dtype.kind in "biuf" else None
+    column = reasons.data[:, part]
+    return column.astype(float) if all(isinstance(v, Real) for v in column.tolist()) else None
 
 
 def beeswarm(reasons: Any, output: int | None = None, most: int = 12, ax: Any = None) -> Any:

@@ -107,12 +107,13 @@ def _few(A: np.ndarray, B: np.ndarray, coef: np.ndarray) -> np.ndarray:
 
 def _many(A: np.ndarray, B: np.ndarray, coef: np.ndarray) -> np.ndarray:
     """By quadrature, some rows per thread: the values do not depend on the threads."""
-    (d, n, _), backgrounds = A.shape, B.shape[1]
-    out = np.zeros((n, d, coef.shape[1]))
+    d, backgrounds = len(A), B.shape[1]
     if not compiles():
-        return _in_numpy(A, B, coef, out)
+        return _in_numpy(A, B, coef, np.zeros((A.shape[1], d, coef.shape[1])))
     from mercer.reasons.games import LANES, SMALLEST, product_games
 
+    A, B = (np.concatenate([own, np.ones_like(own[: d % 2])]) for own in (A, B))  # an even number
+    out = np.zeros((A.shape[1], len(A), coef.shape[1]))
     blocks = -(-backgrounds // LANES)
     weight = np.zeros((blocks, LANES))
     weight.flat[:backgrounds] = 1.0 / backgrounds
@@ -125,8 +126,8 @@ def _many(A: np.ndarray, B: np.ndarray, coef: np.ndarray) -> np.ndarray:
         product_games(rows[some], wide, inverses, weight, coef, rule, out[some])
 
     threads = threads_for(4.0 * d * len(rule[2][0]) * A.size * backgrounds)
-    sweep(Tiling((n, 1), (HEIGHT, 1), threads), body, "reasons")
-    return out
+    sweep(Tiling((len(out), 1), (HEIGHT, 1), threads), body, "reasons")
+    return out[:, :d]
 
 
 def _in_numpy(A: np.ndarray, B: np.ndarray, coef: np.ndarray, out: np.ndarray) -> np.ndarray:

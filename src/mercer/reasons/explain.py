@@ -21,12 +21,13 @@ METHODS = ("auto", "exact", "sampled", "gradients")
 OUTPUTS = ("margin", "probability")
 #: Nodes along the line of scores that probabilities are followed on.
 NODES = 64
-#: What the values are, by the method and the reading.
+#: What the values are, by the reading.
 DEFINITIONS = {
-    "interventional": "v(S) = mean over {n} background rows b of f(x_S, b_rest)",
-    "independent": "v(S) = mean of f(x_S, b_rest), each column of b drawn by itself from {n} rows",
-    "removed": "v(S) = f with the kernel on the columns of S alone",
-    "gradients": "integrated gradients along the line from the mean of {n} background rows",
+    "interventional": "Shapley values, interventional (not observational, which is E[f(X) | x_S]): "
+    "v(S) = mean over {n} background rows b of f(x_S, b_rest)",
+    "independent": "Shapley values, each column drawn by itself: v(S) = mean of f(x_S, b_rest), "
+    "the columns of b from {n} rows",
+    "removed": "Shapley values, columns removed: v(S) = f with k on the columns of S alone",
 }
 
 
@@ -42,8 +43,8 @@ class Reasons:
         What each column adds.
     base_values : ndarray of shape (rows,) or (rows, outputs)
         The answer where no column is known.
-    data : array or DataFrame
-        The rows; for groups of columns see `feature_names`.
+    data : ndarray of shape (rows, columns)
+        The values of the columns; a group says how many columns it has.
     feature_names : list of str
         Columns, or groups of columns.
     output_names : list of str
@@ -57,6 +58,8 @@ class Reasons:
         base + Σⱼ values[j].
     note : str
         Why they are not exact, where "auto" chose.
+    index : Index or None
+        The labels of the rows of a DataFrame.
 
     Examples
     --------
@@ -68,13 +71,14 @@ class Reasons:
 
     values: np.ndarray
     base_values: np.ndarray
-    data: Any
+    data: np.ndarray
     feature_names: list[str]
     output_names: list[str]
     method: str
     definition: str
     error: Any
     note: str = ""
+    index: Any = None
 
     @property
     def scores(self) -> np.ndarray:
@@ -96,13 +100,12 @@ class Reasons:
         """A DataFrame: a row per example, a column per name (and output), and the base."""
         import pandas as pd
 
-        index = self.data.index if hasattr(self.data, "iloc") else None
         wide = np.concatenate([np.expand_dims(self.base_values, 1), self.values], axis=1)
         names = ["base", *self.feature_names]
         if wide.ndim == 2:
-            return pd.DataFrame(wide, index, names)
+            return pd.DataFrame(wide, self.index, names)
         columns = pd.MultiIndex.from_product([self.output_names, names])
-        return pd.DataFrame(wide.swapaxes(1, 2).reshape(len(wide), -1), index, columns)
+        return pd.DataFrame(wide.swapaxes(1, 2).reshape(len(wide), -1), self.index, columns)
 
     def __repr__(self) -> str:
         sizes = " × ".join(map(str, self.values.shape))
@@ -142,7 +145,7 @@ def explain_rows(
     X : array or DataFrame of shape (rows, columns)
         The rows.
     background : array, DataFrame or None
-        What columns are compared with: rows, best some of the training. None takes 100 of the
+        What columns are compared with: rows, best some of the training. None takes 64 of the
         points that the model keeps (to sample, of X). The time is proportional to their number.
     columns : dict of name to list of columns, or None
         Groups that count as one column, such as the indicators of a category. What a pipeline makes
@@ -189,7 +192,9 @@ def explain_rows(
         try:
             problem = taken_apart(model, X, background, owner)
             asked = None if problem.of_pairs and output == "margin" else ask(X)
-            return _made(model, X, names, **_by_formula(problem, asked, output, reading, method))
+            return _made(
+                model, X, names, owner, **_by_formula(problem, asked, output, reading, method)
+            )
         except NotFactored as error:
             if method != "auto":
                 raise
@@ -202,9 +207,9 @@ def explain_rows(
     values, base, errors = sampled_values(
         ask, joined([X, rest]), count(X), owner, walks, random_state
     )
-    said = f"Shapley values, {DEFINITIONS[reading]}; {walks} walks".format(n=count(rest))
+    said = f"{DEFINITIONS[reading]}; {walks} walks".format(n=count(rest))
     found = {"values": values, "base": base, "error": errors, "definition": said}
-    return _made(model, X, names, method="sampled", note=note, **found)
+    return _made(model, X, names, owner, method="sampled", note=note, **found)
 
 
 def _by_formula(
@@ -218,9 +223,10 @@ def _by_formula(
     ):
         raise NotFactored("the model's answers are not those of its expansion")
     if method == "gradients":
-        (values, base), said = _gradients(problem), DEFINITIONS[method]
+        values, base = _gradients(problem)
+        said = "integrated gradients along the line from the mean of {n} background rows"
     else:
-        method, said = "exact", f"Shapley values, {DEFINITIONS[reading]}"
+        method, said = "exact", DEFINITIONS[reading]
         values, base = exact_values(
             problem.f, problem.X, problem.background, problem.parts, reading
         )
@@ -243,10 +249,11 @@ def _gradients(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _shares(scores: np.ndarray) -> np.ndarray:
-    """softmax; of one score the share of the second of two classes."""
-    from scipy.special import expit, softmax
+    """softmax; of one score, which stands beside 0, the share of the second of two classes."""
+    from scipy.special import softmax
 
-    return np.asarray(expit(scores) if scores.shape[1] == 1 else softmax(scores, axis=1))
+    alone = scores.shape[1] == 1
+    return np.asarray(softmax(np.pad(scores, ((0, 0), (int(alone), 0))), axis=1)[:, int(alone) :])
 
 
 def softmax_link(values: np.ndarray, base: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -255,11 +262,7 @@ def softmax_link(values: np.ndarray, base: np.ndarray) -> tuple[np.ndarray, np.n
     total = np.zeros_like(values)
     for t, w in zip(*np.polynomial.legendre.leggauss(NODES), strict=True):
         p = _shares(base + 0.5 * (1.0 + t) * change)[:, None, :]
-        if p.shape[2] == 1:
-            slope = p * (1.0 - p) * values
-        else:
-            slope = p * (values - (p * values).sum(axis=2, keepdims=True))
-        total += 0.5 * w * slope
+        total += 0.5 * w * p * (values - (p * values).sum(axis=2, keepdims=True))
     return total, _shares(base[None])[0]
 
 
@@ -283,12 +286,17 @@ def _asking(model: Any, output: str) -> Callable[[Any], np.ndarray]:
     return answers
 
 
-def _made(model: Any, X: Any, names: list[str], **found: Any) -> Reasons:
-    """With one output, without an axis for outputs."""
+def _made(model: Any, X: Any, names: list[str], owner: list[int], **found: Any) -> Reasons:
+    """With one output, without an axis for outputs; with a column of data per name."""
     values, base, outputs = found["values"], found.pop("base"), found["values"].shape[2]
     classes = [str(c) for c in getattr(model, "classes_", ())][-outputs:]
     shown = classes if len(classes) == outputs else [f"output {i}" for i in range(outputs)]
     found["base_values"] = np.tile(base, (len(values), 1))
     if outputs == 1:
         found = {name: v[..., 0] if np.ndim(v) > 1 else v for name, v in found.items()}
-    return Reasons(data=X, feature_names=names, output_names=shown, **found)
+    data, sizes = np.asarray(X), np.bincount(owner)
+    if len(names) < len(owner):
+        data = data[:, [owner.index(part) for part in range(len(names))]].astype(object)
+        data[:, sizes > 1] = [f"{size} columns" for size in sizes[sizes > 1]]
+    found["index"] = X.index if hasattr(X, "iloc") else None
+    return Reasons(data=data, feature_names=names, output_names=shown, **found)

@@ -18,33 +18,37 @@ load, everywhere = load_of(LANES), everywhere_of(LANES)
 
 @inner
 def _integrals(a: Any, b: Any, weight: Any, nodes: Any, weights: Any, n: Any, room: Any) -> None:
-    """room[1][j] += ∫ Π_{i≠j} uᵢ times (aⱼ − bⱼ), for the backgrounds in the lanes; two nodes at
-    a time."""
-    before, total, acc = room
+    """room[1][j] += ∫ Π_{i≠j} uᵢ times (aⱼ − bⱼ), for the backgrounds in the lanes.
+
+    Two nodes and two columns at a time: a product of the columns before and after serves both.
+    """
+    before, total, gaps = room
     d = len(a)
     for j in range(d):
-        store(everywhere(0.0), acc, j * LANES)
+        store(everywhere(a[j]) - load(b, j * LANES), gaps, j * LANES)
     for q in range(0, n, 2):
         s, t = everywhere(nodes[q]), everywhere(nodes[q + 1])
         one = load(weight, 0) * everywhere(weights[q])
         two = load(weight, 0) * everywhere(weights[q + 1])
-        for j in range(d):
-            store(one, before, 2 * j * LANES)
-            store(two, before, (2 * j + 1) * LANES)
-            own = load(b, j * LANES)
-            gap = everywhere(a[j]) - own
-            one, two = one * (own + s * gap), two * (own + t * gap)
+        for j in range(0, d, 2):
+            left, right = j * LANES, (j + 1) * LANES
+            store(one, before, left)
+            store(two, before, right)
+            own, gap = load(b, left), load(gaps, left)
+            other, step = load(b, right), load(gaps, right)
+            one = one * ((own + s * gap) * (other + s * step))
+            two = two * ((own + t * gap) * (other + t * step))
         one, two = everywhere(1.0), everywhere(1.0)
-        for i in range(d):
-            j = d - 1 - i
-            own = load(b, j * LANES)
-            gap = everywhere(a[j]) - own
-            both = load(before, 2 * j * LANES) * one + load(before, (2 * j + 1) * LANES) * two
-            store(load(acc, j * LANES) + both, acc, j * LANES)
-            one, two = one * (own + s * gap), two * (own + t * gap)
-    for j in range(d):
-        gap = everywhere(a[j]) - load(b, j * LANES)
-        store(load(total, j * LANES) + load(acc, j * LANES) * gap, total, j * LANES)
+        for i in range(0, d, 2):
+            left, right = (d - 2 - i) * LANES, (d - 1 - i) * LANES
+            own, gap = load(b, left), load(gaps, left)
+            other, step = load(b, right), load(gaps, right)
+            u, v = own + s * gap, other + s * step
+            x, y = own + t * gap, other + t * step
+            rest, ends = load(before, left) * one, load(before, right) * two
+            store(load(total, left) + gap * (rest * v + ends * y), total, left)
+            store(load(total, right) + step * (rest * u + ends * x), total, right)
+            one, two = one * (u * v), two * (x * y)
 
 
 @inner
@@ -67,12 +71,12 @@ def product_games(
 ) -> None:
     """out[x, j, c] += Σ_z coef[z, c] φⱼ, averaged over backgrounds.
 
-    A has the factors of (x, z, j), B those of (z, block of backgrounds, j, lane), `inverses` the
-    1/|B|, and `weight` the share of each background.
+    A has the factors of (x, z, j), an even number of columns, B those of (z, block of backgrounds,
+    j, lane), `inverses` the 1/|B|, and `weight` the share of each background.
     """
     sizes, reach, nodes, weights = rule
     n, m, d = A.shape
-    room = np.empty(2 * d * LANES), np.empty(d * LANES), np.empty(d * LANES)
+    room = np.empty(d * LANES), np.empty(d * LANES), np.empty(d * LANES)
     inverse = np.empty(d)
     for z in range(m):
         for x in range(n):

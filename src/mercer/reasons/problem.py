@@ -16,7 +16,7 @@ from mercer.reasons.sampling import mixed
 
 #: Background rows where none are given: 200 rows of a machine of 1,000 support vectors and 30
 #: columns then take less than a second.
-BACKGROUND = 100
+BACKGROUND = 64
 #: Relative difference up to which a model's answers are those of its expansion.
 SAME = 1e-6
 

@@ -146,13 +146,6 @@ def find(name: str) -> type | None:
     return found
 
 
-def all_names() -> list[str]:
-    """Every name that a file may hold, but for kernels from outside."""
-    own = [f"{p}.{attribute}" for p in PUBLIC for attribute in import_module(f"mercer.{p}").__all__]
-    others = [f"{package}.{name}" for package, inside in SKLEARN.items() for name in inside]
-    return sorted(name for name in {*own, *others, *DECLARED} if find(name))
-
-
 def modern(path: str) -> str:
     """The name for a path of version 1: packages stayed, and the modules in them are left out.
 
