@@ -50,26 +50,29 @@ class Wrong(Exception):
 
 
 def child(act, closed=(), seconds=60.0, interrupt=None):
-    """Exit status, what went to stderr, and seconds after the interrupt, of `act` in a child."""
+    """Exit status, what went to stderr, and seconds after the interrupt, of `act` in a child.
+
+    Seconds in which it waited for a processor are not counted.
+    """
+    from fuzzing import elsewhere
+
     told = tempfile.TemporaryFile()  # noqa: SIM115
     process = os.fork()
     if process == 0:
         os._exit(_run(act, closed, told))
-    begin = time.monotonic()
-    sent = None
-    while True:
-        if interrupt is not None and sent is None and time.monotonic() - begin >= interrupt:
-            sent = time.monotonic()
+    begin, sent, ended = elsewhere(process), None, os.WEXITED | os.WNOHANG | os.WNOWAIT
+    while not os.waitid(os.P_PID, process, ended):
+        now = elsewhere(process)
+        if interrupt is not None and sent is None and now - begin >= interrupt:
+            sent = now
             os.kill(process, signal.SIGINT)
-        done, status = os.waitpid(process, os.WNOHANG)
-        if done:
-            break
-        if time.monotonic() - begin > seconds:
+        if now - begin > seconds:
             os.kill(process, signal.SIGKILL)
             os.waitpid(process, 0)
             raise Wrong(f"took more than {seconds} s")
         time.sleep(0.002)
-    took = 0.0 if sent is None else time.monotonic() - sent
+    took = 0.0 if sent is None else elsewhere(process) - sent
+    _, status = os.waitpid(process, 0)
     told.seek(0)
     return os.waitstatus_to_exitcode(status), told.read().decode(errors="replace"), took
 
@@ -155,10 +158,17 @@ INTERRUPTED = [
 ]
 
 
+#: Seconds up to which each is interrupted: 3, or what it took, found at its first turn.
+LASTED = {}
+
+
 def interrupts(rng, i, folder):
-    words = INTERRUPTED[i % len(INTERRUPTED)].split()
-    after = float(rng.uniform(0.0, 3.0))
+    turn = i % len(INTERRUPTED)
+    words = INTERRUPTED[turn].split()
+    after = float(rng.uniform(0.0, LASTED[turn])) if turn in LASTED else 3.0
+    begin = time.monotonic()
     found, told, took = child(partial(command, words), interrupt=after)
+    LASTED.setdefault(turn, min(3.0, time.monotonic() - begin))
     if took and found not in (0, 1, 3, 130):
         raise Wrong(f"{words}, interrupted after {after:.2f} s, ends with {found}: {told[-300:]}")
     if took > PATIENCE:

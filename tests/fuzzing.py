@@ -40,6 +40,12 @@ class Hang(BaseException):
     """Raised by the clock: not an Exception, so that no reader can swallow it."""
 
 
+def elsewhere(process="self"):
+    """Seconds by the clock without those in which the process waited for a processor."""
+    with open(f"/proc/{process}/schedstat") as stream:
+        return time.monotonic() - 1e-9 * int(stream.read().split()[1])
+
+
 class Guard:
     """Attempts under a clock and an audit hook; `documented` are the errors that are allowed."""
 
@@ -58,12 +64,18 @@ class Guard:
         resource.setrlimit(resource.RLIMIT_AS, (size + extra_memory, size + extra_memory))
         # Processor time, which a busy machine does not stretch; and a long wait for what sleeps.
         signal.signal(signal.SIGPROF, self._ring)
-        signal.signal(signal.SIGALRM, self._ring)
+        signal.signal(signal.SIGALRM, self._ring_if_asleep)
         if audit:
             sys.addaudithook(self._audit)
 
     def _ring(self, *_):
         raise Hang
+
+    def _ring_if_asleep(self, *_):
+        left = 10 * self.seconds - (elsewhere() - self.began)
+        if left <= 0:
+            raise Hang
+        signal.setitimer(signal.ITIMER_REAL, left)
 
     def _audit(self, event, arguments):
         if not self.watching:
@@ -80,7 +92,7 @@ class Guard:
     def attempt(self, label, action):
         """One attempt; gives what `action` gave, or None after a refusal."""
         self.watching, found = True, None
-        begin = time.process_time()
+        begin, self.began = time.process_time(), elsewhere()
         signal.setitimer(signal.ITIMER_PROF, self.seconds)
         signal.setitimer(signal.ITIMER_REAL, 10 * self.seconds)
         try:

@@ -1,6 +1,7 @@
 """Who computes what next, with workers that are threads' ends of a queue and not processes."""
 
 import asyncio
+import gc
 import importlib
 import json
 import queue
@@ -169,6 +170,33 @@ def test_a_worker_that_does_not_read_keeps_nobody_else_waiting():
             assert "longer than" in (await s.next())["error"]
 
     run(story)
+
+
+def test_an_end_that_comes_late_is_not_printed(monkeypatch):
+    """On a busy machine the thread that waits for a killed worker may end after the request."""
+    printed = []
+
+    async def story():
+        asyncio.get_running_loop().set_exception_handler(lambda _, found: printed.append(found))
+        wait, released, ended = asyncio.wait, threading.Event(), threading.Event()
+        monkeypatch.setattr(asyncio, "wait", lambda on, **how: wait(on, **{**how, "timeout": 0.05}))
+        async with Story(limit=0.05) as s:
+
+            def late():
+                released.wait(60)
+                ended.set()
+                raise EOFError
+
+            s.made[0].recv_bytes = late
+            s.ask("page", 1)
+            assert "longer than" in (await s.next())["error"]
+            released.set()
+            await s.until(ended.is_set)
+            await asyncio.sleep(0.05)
+            gc.collect()
+
+    run(story)
+    assert not printed
 
 
 def test_pages_take_turns_and_keep_their_worker():

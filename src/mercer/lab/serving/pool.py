@@ -185,6 +185,7 @@ class Pool:
 
         try:
             reply: asyncio.Future[Any] = loop.run_in_executor(self._threads, exchange)
+            reply.add_done_callback(_seen)  # it may end when nobody waits for it any more
             stop: asyncio.Future[Any] = asyncio.ensure_future(worker.stop.wait())
             try:
                 await asyncio.wait(
@@ -198,14 +199,18 @@ class Pool:
                 return bytes(reply.result())
             worker.process.kill()  # ends the read in the other thread, too
             await asyncio.wait({reply}, timeout=1.0)
-            if reply.done():
-                reply.exception()
         except (EOFError, OSError):
             await job.deliver(_refused(job, "the computation ended early: too little memory?"))
             return None
         if not worker.stop.is_set():
             await job.deliver(_refused(job, f"this took longer than {self.limit:g} s"))
         return None
+
+
+def _seen(reply: asyncio.Future[Any]) -> None:
+    """An error that is not looked at would be printed."""
+    if not reply.cancelled():
+        reply.exception()
 
 
 def page_of(asker: Hashable) -> Hashable:
