@@ -214,13 +214,9 @@ class Gram(Arithmetic, ABC):
         above the diagonal. `exact_diagonal`: set k(x, x) exactly where a product rounds it.
         """
 
-    def rows_of_k(self, examples: Any = None, *, threads: int = 1, growing: bool = False) -> Any:
-        """Rows of K one by one or in blocks, kept or recomputed: see `mercer.gram.rows_of_k`.
-
-        `examples`: those that rows and columns of K(X, X) are counted among. `growing`: all rows,
-        and columns that are appended.
-        """
-        raise TypeError(f"{type(self).__name__} gives K as a whole, and no rows of it one by one")
+    def columns_of_k(self) -> Any:
+        """Columns of K that are appended one by one: see `mercer.gram.columns_of_k`."""
+        raise TypeError(f"{type(self).__name__} gives K as a whole, and no columns one by one")
 
     @abstractmethod
     def describe(self) -> tuple[Any, str]:

@@ -28,6 +28,7 @@ from mercer.gram.base import (
     indices_of,
     simplified_diagonal,
 )
+from mercer.gram.columns_of_k import ColumnsOfK
 from mercer.gram.fill import PRODUCTS, Filler
 from mercer.gram.form import Program, form_for
 from mercer.gram.fourier_series import AT_ONCE, Series, in_words
@@ -35,7 +36,6 @@ from mercer.gram.operand import Operand, row_value
 from mercer.gram.plan import Cost, Plan, check_room, make_plan, operations
 from mercer.gram.prepare import prepare, swap_values
 from mercer.gram.rows import Rows
-from mercer.gram.rows_of_k import RowsOfK
 from mercer.kernels.core import Kernel
 
 
@@ -370,10 +370,8 @@ class HostGram(Gram):
         with single_threaded_blas() if single else nullcontext():
             sweep(tiling, fill, what)
 
-    def rows_of_k(
-        self, examples: Any = None, *, threads: int = 1, growing: bool = False
-    ) -> RowsOfK:
-        return RowsOfK.growing(self) if growing else RowsOfK(self, examples, threads)
+    def columns_of_k(self) -> ColumnsOfK:
+        return ColumnsOfK(self)
 
     def describe(self) -> tuple[Plan, str]:
         plan = self._plan()

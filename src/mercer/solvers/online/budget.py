@@ -165,7 +165,7 @@ class BudgetPerceptron:
                 self._table[:n, :n] = _log(host_gram(self.kernel, points).dense())
             scores += K[:, :n] @ store.weights[:n].astype(K.dtype)
         sizes = np.abs(self.bias) + self._sizes_of(K[:, :n], rows)
-        panel = self.gram.rows_of_k(growing=True).take(rows=rows)
+        panel = self.gram.columns_of_k().take(rows=rows)
         units, loss, at = np.zeros(rule.outputs), np.zeros(1), 0
         labels = self.labels[rows]
         while True:
@@ -190,7 +190,7 @@ class BudgetPerceptron:
             def column(later: slice = later, position: int = position) -> np.ndarray:
                 out = np.empty((later.stop - later.start, 1), dtype=K.dtype)
                 panel.append(position)
-                last = panel.shape[1] - 1
+                last = panel.count - 1
                 return panel.take(columns=slice(last, last + 1)).fill(later, out)[:, 0]
 
             before, weights = scores[later].copy(), rule.rate * units

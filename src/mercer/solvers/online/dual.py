@@ -33,7 +33,7 @@ from mercer._machine.threads import Background, Job, single_threaded_blas, threa
 from mercer._steps import listener
 from mercer._tiles import Scratch, cut
 from mercer.gram.base import Gram
-from mercer.gram.rows_of_k import RowsOfK
+from mercer.gram.columns_of_k import ColumnsOfK
 from mercer.solvers.online.rounding_bounds import Part, Sizes
 from mercer.solvers.online.rule import RULE, Rule, add_update, next_update
 from mercer.solvers.online.run import Journal, Tally, Visits
@@ -74,7 +74,7 @@ class _Begun:
     """A block whose scores are being brought up to date."""
 
     block: _Block
-    panel: RowsOfK
+    panel: ColumnsOfK
     scores: np.ndarray
     job: Job
 
@@ -110,7 +110,7 @@ class DualPerceptron:
         self._sizes = Sizes(gram, rule, self.journal, before, self.bias)
         self._block, self._leaf = block, min(leaf, block)
         # The columns of K are the updates of the journal from `_forgotten` on.
-        self._columns: RowsOfK = gram.rows_of_k(growing=True)
+        self._columns: ColumnsOfK = gram.columns_of_k()
         self._forgotten = 0
         # A black box may not bear to be called from several threads at once.
         self._threads = 1 if self._columns.opaque else get_config().n_threads
@@ -148,7 +148,7 @@ class DualPerceptron:
         """Cut the order into blocks; where it is another order than before, settle first."""
         if self._order is not None and _same_order(order, self._order):
             oldest = min(block.oldest for block in self._blocks)
-            if oldest - self._forgotten > self._columns.shape[1] // 2:
+            if oldest - self._forgotten > self._columns.count // 2:
                 self._forget(oldest)
             return
         for block in self._blocks:
@@ -204,7 +204,7 @@ class DualPerceptron:
             begun.scores = again.scores
         self.scores[begun.block.rows] = begun.scores
 
-    def _updates(self, panel: RowsOfK, entries: slice) -> tuple[RowsOfK, np.ndarray]:
+    def _updates(self, panel: ColumnsOfK, entries: slice) -> tuple[ColumnsOfK, np.ndarray]:
         """K between the rows of a panel and some updates, and what these added."""
         columns = slice(entries.start - self._forgotten, entries.stop - self._forgotten)
         return panel.take(columns=columns), self.rule.rate * self.journal.units[entries]
@@ -239,7 +239,7 @@ class DualPerceptron:
         return after
 
     def _range(
-        self, block: _Block, panel: RowsOfK, scores: Any, sizes: Any, labels: Any, start: int,
+        self, block: _Block, panel: ColumnsOfK, scores: Any, sizes: Any, labels: Any, start: int,
         stop: int,
     ) -> None:  # fmt: skip
         if stop - start <= self._leaf:
@@ -260,7 +260,7 @@ class DualPerceptron:
             block.debts.append((slice(start, middle), slice(second, len(self.journal))))
 
     def _sequence(
-        self, block: _Block, panel: RowsOfK, scores: Any, sizes: Any, labels: Any, start: int,
+        self, block: _Block, panel: ColumnsOfK, scores: Any, sizes: Any, labels: Any, start: int,
         stop: int,
     ) -> None:  # fmt: skip
         rows, tally, rule = block.positions(start, stop), self.tally, self.rule
@@ -312,12 +312,14 @@ class DualPerceptron:
         self._columns.append(positions)
         self._sizes.add(positions, rule.rate * units)
 
-    def _apply_last(self, panel: RowsOfK, scores: Any, sizes: Any, rows: Any, leaf: slice) -> None:
+    def _apply_last(
+        self, panel: ColumnsOfK, scores: Any, sizes: Any, rows: Any, leaf: slice
+    ) -> None:
         """Add the last update to the rows of a leaf.
 
         Rows above it get it, too: they are few, and so nothing is owed to them.
         """
-        weights, last = self.rule.rate * self.journal.units[-1], panel.shape[1] - 1
+        weights, last = self.rule.rate * self.journal.units[-1], panel.count - 1
         if self.rule.bias:
             self.bias += weights
         column = self._one_column[: leaf.stop - leaf.start]
