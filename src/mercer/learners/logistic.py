@@ -192,14 +192,16 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
         self._n_train = n_rows(X)
         binary = len(self.classes_) == 2
         self.solver_, self.solver_reason_ = found.solver, found.reason
-        self.centers_ = found.centers
-        self.dual_coef_ = found.coef[:, 0] if binary else found.coef
-        self.intercept_ = found.intercept
+        self.centers_: Any = found.centers
+        self.dual_coef_: Any = found.coef[:, 0] if binary else found.coef
+        self.intercept_: Any = found.intercept
         self.objective_, self.objectives_ = found.objective, np.array(found.objectives)
-        self.n_iter_ = found.n_iter
+        self.n_iter_: int = found.n_iter
         points = points_of(self.kernel_, X, self.centers_)
         intercept = float(self.intercept_[0]) if binary else self.intercept_
-        self.expansion_ = KernelExpansion(self.kernel_, points, self.dual_coef_, intercept)
+        self.expansion_: KernelExpansion = KernelExpansion(
+            self.kernel_, points, self.dual_coef_, intercept
+        )
         warn_if_stopped(
             type(self).__name__,
             found.stopped,

@@ -73,7 +73,7 @@ class KernelNeighbors(NeighborSearch):
             together(self, X, "weights of 0")
         which = slice(None) if kept is None else kept
         self.y_fit_ = targets[which]
-        self.sample_weight_ = None if copies is None else copies[which]
+        self.sample_weight_: np.ndarray | None = None if copies is None else copies[which]
         self._factors = None if factors is None else factors[which]
         self._keep_examples(X, kept)
 

@@ -120,15 +120,15 @@ class Smoother(KernelLearner):
             together(self, X, "weights of 0")
             index = np.flatnonzero(self.sample_weight_)
             X, y, self.sample_weight_ = take(X, index), y[index], self.sample_weight_[index]
-        self.X_fit_ = index if self.kernel_.takes_matrix else X
-        self.y_fit_ = np.asarray(y, dtype=np.float64)
+        self.X_fit_: np.ndarray | Any = index if self.kernel_.takes_matrix else X
+        self.y_fit_: np.ndarray = np.asarray(y, dtype=np.float64)
         self._choose()
 
     def _choose(self) -> None:
-        self.loo_error_ = np.nan
+        self.loo_error_: float = np.nan
         given = self.bandwidth
         if not isinstance(given, str):
-            self.bandwidth_ = self._checked(given)
+            self.bandwidth_: float = self._checked(given)
             return
         if self.kernel_.is_opaque:
             # x/h has no meaning for strings, graphs or a given matrix: k is used as it is.
@@ -161,7 +161,7 @@ class Smoother(KernelLearner):
             partial(self._by_workers, everyone) if get_config().cluster is not None else None,
         )
         self.bandwidth_, self.loo_error_ = choice.bandwidth * share, choice.error
-        self.bandwidths_tried_ = choice.tried
+        self.bandwidths_tried_: tuple[tuple[Any, float], ...] = choice.tried
 
     def _checked(self, given: Any) -> Any:
         h = np.asarray(given, dtype=float)

@@ -55,7 +55,7 @@ class ExplicitMap(KernelMap):
                 "NystromMap approximates any kernel, RandomFourierMap one of x − z, and "
                 "TaylorGaussianMap the Gaussian"
             )
-        self.n_output_features_ = int(width)
+        self.n_output_features_: int = int(width)
         self._fits(1, X)
 
     def _fits(self, n: int, X: Any) -> None:

@@ -137,7 +137,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
 
     def _choose(self, X: Any, n: int) -> tuple[Any, Any]:
         """The sample: indices of rows of X, or None and the points that were given."""
-        self.error_ = math.nan
+        self.error_: float = math.nan
         if isinstance(self.centers, str):
             m = n if self.n_components is None else min(n, int(self.n_components))
             _check_sample(m)

@@ -159,7 +159,7 @@ class PowersMap(FeatureMap):
         self.degree = degree
 
     def _fit(self, X: Any) -> None:
-        self.n_output_features_ = int(self.degree) * X.shape[1]
+        self.n_output_features_: Any = int(self.degree) * X.shape[1]
 
     def _transform(self, X: Any) -> NDArray[Any]:
         return np.hstack([X**p for p in range(1, self.degree + 1)])

@@ -71,7 +71,7 @@ class SpectrumRepair(OneToOneFeatureMixin, FeatureMap):
         self.eigenvalues_ = values
         self._map: NDArray[np.float64] | None = None
         self._training: dict[bytes, list[int]] = {}
-        self.shift_ = float(-values[0]) if values[0] < -rounding else 0.0
+        self.shift_: float = float(-values[0]) if values[0] < -rounding else 0.0
         if not self.shift_:
             return
         if self.how == "shift":

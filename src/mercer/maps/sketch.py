@@ -81,8 +81,8 @@ class TensorSketchMap(ClassNamePrefixFeaturesOutMixin, FeatureMap):
         width = int(self.n_components)
         random = random_from(self.random_state)
         shape = (self.degree, X.shape[1] + 1)
-        self.places_ = random.randint(width, size=shape)
-        self.signs_ = random.choice(np.array([-1.0, 1.0]), size=shape)
+        self.places_: np.ndarray = random.randint(width, size=shape)
+        self.signs_: np.ndarray = random.choice(np.array([-1.0, 1.0]), size=shape)
         self._root = np.sqrt(float(self.offset))
         self._n_features_out = width
 

@@ -93,7 +93,7 @@ class TableColumns(TransformerMixin, BaseEstimator):
         self.written_: dict[str, str] = {c: kind for c, kind in types.items() if kind in _WRITTEN}
         if len(self.dropped_) == len(types):
             raise ValueError("every column is constant: nothing can be learned")
-        self.feature_names_in_ = np.array(list(types), dtype=object)
+        self.feature_names_in_: np.ndarray = np.array(list(types), dtype=object)
         self.n_features_in_: int = len(types)
         return self
 

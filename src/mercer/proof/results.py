@@ -99,7 +99,7 @@ class Proof(Verdict):
     domain: str = ""
     max_dims: int | None = None
 
-    holds = True
+    holds: bool = True
 
     @property
     def limits(self) -> str:
@@ -177,7 +177,7 @@ class Counterexample(Verdict):
     because: str = ""
     target: Any = field(default=None, repr=False)
 
-    holds = False
+    holds: bool = False
 
     def matrix(self) -> np.ndarray:
         """K on the points, each entry computed alone."""
@@ -234,7 +234,7 @@ class Undecided(Verdict):
     reason: str = ""
     tried: tuple[str, ...] = ()
 
-    holds = None
+    holds: None = None
 
     def to_dict(self) -> dict[str, Any]:
         return super().to_dict() | {"reason": self.reason, "tried": self.tried}

@@ -223,7 +223,7 @@ class ConformalRegressor(RegressorMixin, _Conformal):
         self.method_ = "cv+" if self.method == "cv+" else "jackknife+"
         self._folds = self._draw_folds(len(y)) if self.method_ == "cv+" else []
         self._y = self._targets(y)
-        self.residuals_ = self._deletions.residuals * self._scale
+        self.residuals_: np.ndarray = self._deletions.residuals * self._scale
         return self
 
     def _draw_folds(self, n: int) -> list[np.ndarray]:

@@ -95,16 +95,20 @@ class KernelQuantileRegressor(RegressorMixin, SupportVectorBase):
         # A unit of the targets that is their spread makes `tol` mean the same for all of them.
         center, unit = float(np.median(y[rows])), float(unit_of(y[rows]))
         unit *= float((y[rows] / unit).std()) or 1.0
-        self.quantiles_ = np.unique(np.atleast_1d(np.asarray(self.quantiles, dtype=np.float64)))
+        self.quantiles_: np.ndarray = np.unique(
+            np.atleast_1d(np.asarray(self.quantiles, dtype=np.float64))
+        )
         self.C_ = self._price(X, y, weights) if isinstance(self.C, str) else float(self.C)
         scaled, bounds = (y[rows] - center) / unit, self.C_ / unit * weights[rows]
         tasks = [Task(rows, pinball(scaled, bounds, level), "resume") for level in self.quantiles_]
         found = self._solve(X, tasks)
         coef = unit * np.stack([one.a.sum(axis=0) for one in found], axis=1)
-        self.intercept_ = center + unit * np.array([float(one.thresholds[0]) for one in found])
+        self.intercept_: np.ndarray = center + unit * np.array(
+            [float(one.thresholds[0]) for one in found]
+        )
         support = np.flatnonzero(np.abs(coef).sum(axis=1))
         self._keep(X, rows[support], coef[support], self.intercept_)
-        self.dual_coef_ = np.ascontiguousarray(coef[support].T)
+        self.dual_coef_: np.ndarray = np.ascontiguousarray(coef[support].T)
         self.n_iter_: int = max(1, sum(one.n_iter for one in found))
         return self
 

@@ -281,11 +281,11 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         memory = self._memory
         coef, intercept = memory.coef, memory.intercept
         keep = np.flatnonzero(coef.any(axis=1))
-        self.support_ = memory.names[keep]
-        self.dual_coef_ = coef[keep].T.copy()
-        self.intercept_ = intercept.copy()
+        self.support_: np.ndarray = memory.names[keep]
+        self.dual_coef_: np.ndarray = coef[keep].T.copy()
+        self.intercept_: np.ndarray = intercept.copy()
         one = memory.rule.outputs == 1
-        self.expansion_ = KernelExpansion(
+        self.expansion_: KernelExpansion = KernelExpansion(
             self.kernel_,
             take(memory.points, keep),
             coef[keep, 0] if one else coef[keep],

@@ -149,8 +149,8 @@ validation_fraction, n_iter_no_change, class_weight, shuffle, random_state
         *told, self._last, self._late, self._reach = learn_primal(
             features, labels, memory, schedule, *state, held=held, block=block, patience=patience
         )
-        self.coef_ = memory.averaged(self._last, self._late)
-        self.intercept_ = memory.intercept.copy()
+        self.coef_: np.ndarray = memory.averaged(self._last, self._late)
+        self.intercept_: np.ndarray = memory.intercept.copy()
         return told
 
     # --- features ---------------------------------------------------------------------------
@@ -163,7 +163,7 @@ validation_fraction, n_iter_no_change, class_weight, shuffle, random_state
     def _fit_map(self, X: Any, y: Any) -> None:
         given = self.feature_map
         if given is None:
-            self.feature_map_ = None
+            self.feature_map_: Any = None
         elif hasattr(given, "fit"):
             self.feature_map_ = clone(given).fit(X, y)
         else:

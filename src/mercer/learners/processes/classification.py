@@ -103,7 +103,9 @@ class GaussianProcessClassifier(ClassifierMixin, Process):
         coef = np.stack([one.coef for one in self._modes], axis=1)
         self.dual_coef_: np.ndarray = coef[:, 0] if len(self.classes_) == 2 else coef
         points = self.kernel_.points(self.X_train_, None)
-        self.expansion_ = KernelExpansion(self.kernel_, points, self.dual_coef_, 0.0)
+        self.expansion_: KernelExpansion = KernelExpansion(
+            self.kernel_, points, self.dual_coef_, 0.0
+        )
         return self
 
     def _evidence(

@@ -283,11 +283,11 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         )
         # What there is to be said of the kernel has been said of the one that was given.
         ridge._needs_psd = ridge._needs_width = False
-        self.regressor_ = ridge.fit(self.X_train_, self.y_train_, self._weights)
+        self.regressor_: KernelRidge = ridge.fit(self.X_train_, self.y_train_, self._weights)
         self.dual_coef_ = ridge.dual_coef_
         scaled, mean = self.dual_coef_ * self._y_scale, self._y_mean
         intercept = float(mean) if np.ndim(mean) == 0 else mean
-        self.expansion_ = KernelExpansion(
+        self.expansion_: KernelExpansion = KernelExpansion(
             self.kernel_, self.kernel_.points(self.X_train_, self.centers_), scaled, intercept
         )
 

@@ -147,7 +147,7 @@ class RidgeBase(Stepwise, KernelLearner):
         features = finite_dims(self.kernel_, getattr(self, "n_features_in_", None))
         task = RidgeTask(self.kernel_, X, gram, problem, path, features, options)
         found, solver, self.solver_reason_ = solve(task, solver_for(self))
-        self.solver_ = solver.name
+        self.solver_: str = solver.name
         self._keep(X, problem, found, single=targets.ndim == 1)
         warn_if_stopped(
             type(self).__name__,
@@ -175,16 +175,18 @@ class RidgeBase(Stepwise, KernelLearner):
         self.alpha_ = float(chosen[0]) if same else chosen
         if single:
             coef, intercept = coef[:, 0], intercept[0]
-        self.dual_coef_ = np.ascontiguousarray(coef)
+        self.dual_coef_: np.ndarray = np.ascontiguousarray(coef)
         self.intercept_ = float(intercept) if np.ndim(intercept) == 0 else intercept
-        self.centers_ = found.centers
+        self.centers_: Any = found.centers
         self._primal = primal
         if primal is not None:
-            self.coef_ = primal[:, 0] if single else primal.T
-        self.n_iter_ = found.n_iter
+            self.coef_: np.ndarray = primal[:, 0] if single else primal.T
+        self.n_iter_: int = found.n_iter
         points = points_of(self.kernel_, X, found.centers)
-        self.X_fit_ = points if is_chunked(X) else X
-        self.expansion_ = KernelExpansion(self.kernel_, points, self.dual_coef_, self.intercept_)
+        self.X_fit_: Any = points if is_chunked(X) else X
+        self.expansion_: KernelExpansion = KernelExpansion(
+            self.kernel_, points, self.dual_coef_, self.intercept_
+        )
         self.__dict__.pop("_posteriors", None)
 
     def _choose(self, problem: RidgeProblem, path: RidgePath, single: bool) -> np.ndarray:
@@ -201,9 +203,9 @@ class RidgeBase(Stepwise, KernelLearner):
         loo = path.loo[best, :, each].T
         with np.errstate(over="ignore", under="ignore"):
             errors = errors * unit**2
-        self.loo_errors_ = errors[:, 0] if single else errors
-        self.loo_predictions_ = loo[:, 0] if single else np.ascontiguousarray(loo)
-        self.dual_coef_path_ = path.coef[:, :, 0] if single else path.coef
+        self.loo_errors_: Any = errors[:, 0] if single else errors
+        self.loo_predictions_: np.ndarray = loo[:, 0] if single else np.ascontiguousarray(loo)
+        self.dual_coef_path_: np.ndarray = path.coef[:, :, 0] if single else path.coef
         return best
 
     # --- predicting -------------------------------------------------------------------------

@@ -118,10 +118,10 @@ class KernelFisherDiscriminant(
         sizes = np.bincount(codes, weights, groups)
         center = np.average(values, axis=0, weights=weights)
         sums = np.stack([np.bincount(codes, weights * v, groups) for v in values.T], axis=1)
-        self.means_ = sums / sizes[:, None] - center
+        self.means_: np.ndarray = sums / sizes[:, None] - center
         self.strengths_: np.ndarray = found.strengths[:most]
         total = max(float(found.strengths.sum()), 1e-300)
-        self.explained_variance_ratio_ = self.strengths_ / total
+        self.explained_variance_ratio_: np.ndarray = self.strengths_ / total
         points = self.kernel_.points(X)
         self.directions_: KernelExpansion = KernelExpansion(self.kernel_, points, coef, -center)
         b = np.log(self._priors(sizes)) - 0.5 * np.square(self.means_).sum(axis=1)

@@ -98,7 +98,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         points = self.kernel_.points(X, None if len(counted) == n else counted)
         self.expansion_ = KernelExpansion(self.kernel_, points, found.A, -0.5 * found.squares)
         self.inertia_, self.n_iter_ = found.inertia, found.n_iter
-        self.labels_ = found.labels if len(counted) == n else host(winners(self.expansion_(X)))
+        self.labels_: np.ndarray | Any = (
+            found.labels if len(counted) == n else host(winners(self.expansion_(X)))
+        )
         self._n_features_out = groups
         self._n_train = n
         return self

@@ -175,7 +175,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelLearner
             coef -= coef.mean(axis=0)  # they sum to zero but for rounding
             b = -(found.means @ coef)
         self.eigenvalues_, self.n_iter_ = values, found.n_iter
-        self.explained_variance_ratio_ = values / (found.total or 1.0)
+        self.explained_variance_ratio_: np.ndarray = values / (found.total or 1.0)
         self.expansion_ = KernelExpansion(kernel, self.kernel_.points(X), coef, b)
         self._n_features_out = len(values)
         self._dtype = dtype.name
@@ -226,7 +226,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelLearner
             )
         own = self._own.astype(rows.dtype)
         kernel = self._given_kernel().fitted(own)
-        self.inverse_ = KernelRidge(kernel, alpha=self.alpha, fit_intercept=False).fit(own, rows)
+        self.inverse_: KernelRidge = KernelRidge(kernel, alpha=self.alpha, fit_intercept=False).fit(
+            own, rows
+        )
 
     def inverse_transform(self, Z: Any) -> Any:
         """The row whose coordinates are nearest to z, by the ridge regression that `fit` learned.

@@ -163,7 +163,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         codes = np.full(len(y), -1)
         codes[counted] = np.searchsorted(self.classes_, labels)
         if self.class_weight is None:
-            self.class_weight_ = np.ones(len(self.classes_))
+            self.class_weight_: np.ndarray = np.ones(len(self.classes_))
         else:
             chosen = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
             self.class_weight_ = chosen
@@ -195,16 +195,18 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
             support = np.flatnonzero(supports)
         order = np.argsort(codes[support], kind="stable")
         support = support[order]
-        self.n_support_ = np.bincount(codes[support], minlength=classes).astype(np.int32)
+        self.n_support_: np.ndarray = np.bincount(codes[support], minlength=classes).astype(
+            np.int32
+        )
         if classes == 2:
             # scikit-learn counts the second class as the positive one where there are two.
             coef, self.intercept_ = -pairs.coef[used[order]], -pairs.intercept
-            self.dual_coef_ = sparse_like(X, coef[None])
+            self.dual_coef_: Any = sparse_like(X, coef[None])
             self._keep(X, support, coef, self.intercept_[0])
         else:
             self._gather_pairs(X, codes, pairs, used, support)
         self.n_iter_, self.margin_ = pairs.n_iter, pairs.margin
-        self.dual_objective_ = pairs.objective
+        self.dual_objective_: np.ndarray = pairs.objective
         self._solved, self._n = pairs, len(codes)
 
     def _gather_pairs(

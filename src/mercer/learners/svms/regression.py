@@ -119,13 +119,13 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
         coef = np.ascontiguousarray(net[:, support])
         self._keep(X, rows[support], *((coef[0], float(b[0])) if y.ndim == 1 else (coef.T, b)))
         self.dual_coef_, self.intercept_ = sparse_like(X, coef), b
-        self.n_support_ = np.count_nonzero(coef, axis=1).astype(np.int32)
-        self.slack_ = np.full(y.shape, np.nan)
+        self.n_support_: Any = np.count_nonzero(coef, axis=1).astype(np.int32)
+        self.slack_: np.ndarray = np.full(y.shape, np.nan)
         errors = np.abs(columns - np.stack([one.image for one in found], axis=1) - b)
         self.slack_[rows] = np.maximum(0.0, errors - radii).reshape(y[rows].shape)
         self.n_iter_: int = max(one.n_iter for one in found)
         self.dual_objective_: float = sum(one.objective for one in found)
-        self.epsilon_ = float(radii[0]) if y.ndim == 1 else radii
+        self.epsilon_: float | np.ndarray = float(radii[0]) if y.ndim == 1 else radii
         self._solved = (rows, problems[0], found[0].a)
         return self
 
@@ -223,7 +223,7 @@ class KernelOneClass(OutlierMixin, SupportVectorBase):
         self._keep(X, rows[support], a[support], b)
         self.dual_coef_, self.intercept_ = sparse_like(X, a[support][None]), np.array([b])
         self.offset_: float = -b
-        self.n_support_ = np.array([len(support)], dtype=np.int32)
+        self.n_support_: np.ndarray = np.array([len(support)], dtype=np.int32)
         self.n_iter_, self.dual_objective_ = found.n_iter, found.objective
         self._rows, self._decided = rows, found.image + b
         self._length = math.sqrt(max(0.0, float(a @ found.image)))

@@ -174,7 +174,7 @@ class EmailFeatures(TransformerMixin, BaseEstimator):
                 f"no feature is left of {len(found)} in {rows.n} message(s): "
                 f"lower min_df ({self.min_df}) or take more groups ({', '.join(names)})"
             )
-        self.vocabulary_ = {found[i]: column for column, i in enumerate(order)}
+        self.vocabulary_: dict[str, int] = {found[i]: column for column, i in enumerate(order)}
         moved = np.full(len(found), -1)
         moved[order] = np.arange(len(order))
         return rows, moved
