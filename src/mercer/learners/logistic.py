@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -40,6 +41,7 @@ from mercer.solvers.requirements import solvers_for
 from mercer.solvers.smooth import Binary, Multinomial, SmoothSolution, minimize
 
 
+@dataclass(eq=False, repr=False)
 class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
     """min Σᵢ wᵢ log-loss(yᵢ, f(xᵢ)) + (α/2)aᵀKa,  f(x) = Σⱼ aⱼ k(xⱼ, x) + w₀  (Ritter).
 
@@ -109,7 +111,6 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
     """
 
     _learns_from_pieces = True
-    centers: Any = "uniform"  # models from files of earlier versions have none of their own
     _parameters: ClassVar[dict[str, Check]] = {
         **ONLY_KERNEL,
         "alpha": Either(Positive(), OneOf("loo")),
@@ -124,25 +125,18 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
         "random_state": Anything(),
     }
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        alpha: Any = "loo",
-        *,
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        class_weight: Any = None,
-        n_centers: int | None = None,
-        centers: Any = "uniform",
-        learning_rate: float | None = None,
-        tol: float = 1e-4,
-        max_iter: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel, self.alpha, self.fit_intercept = kernel, alpha, fit_intercept
-        self.solver, self.class_weight, self.n_centers = solver, class_weight, n_centers
-        self.centers, self.learning_rate, self.tol = centers, learning_rate, tol
-        self.max_iter, self.random_state = max_iter, random_state
+    kernel: Any = DEFAULT
+    alpha: Any = "loo"
+    _: KW_ONLY
+    fit_intercept: bool = True
+    solver: str = "auto"
+    class_weight: Any = None
+    n_centers: int | None = None
+    centers: Any = "uniform"
+    learning_rate: float | None = None
+    tol: float = 1e-4
+    max_iter: int | None = None
+    random_state: Any = None
 
     # --- fitting ----------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -76,6 +77,7 @@ def divide(X: Any, bandwidth: Any) -> Any:
     return rows / h.astype(rows.dtype)
 
 
+@dataclass(eq=False, repr=False)
 class Smoother(KernelLearner):
     """The base of smoothers: examples kept, a bandwidth chosen, weights made."""
 
@@ -87,14 +89,10 @@ class Smoother(KernelLearner):
         "per_column": Flag(),
     }
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        bandwidth: Any = "loo",
-        *,
-        per_column: bool = False,
-    ) -> None:
-        self.kernel, self.bandwidth, self.per_column = kernel, bandwidth, per_column
+    kernel: Any = DEFAULT
+    bandwidth: Any = "loo"
+    _: KW_ONLY
+    per_column: bool = False
 
     def _estimate(
         self, weights: Weights, queries: Any, sample: Sample, spread: bool = False

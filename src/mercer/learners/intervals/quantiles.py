@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from mercer.learners.svms.shared import SupportVectorBase, weights_of
 from mercer.solvers.quadratic.problem import Task, pinball
 
 
+@dataclass(eq=False, repr=False)
 class KernelQuantileRegressor(RegressorMixin, SupportVectorBase):
     """min ½‖w‖² + C Σᵢ ρ_τ(yᵢ − f(xᵢ)),  ρ_τ(r) = max(τr, (τ − 1)r),  f(x) = Σᵢ aᵢ k(xᵢ, x) + b.
 
@@ -71,20 +73,15 @@ class KernelQuantileRegressor(RegressorMixin, SupportVectorBase):
         "C": Either(Positive(), OneOf("loo")),
     }
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        quantiles: Any = (0.1, 0.5, 0.9),
-        C: Any = "loo",
-        *,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
-        tol: float = 1e-3,
-        max_iter: int = -1,
-    ) -> None:
-        self.kernel, self.quantiles, self.C, self.gamma = kernel, quantiles, C, gamma
-        self.degree, self.coef0, self.tol, self.max_iter = degree, coef0, tol, max_iter
+    kernel: Any = DEFAULT
+    quantiles: Any = (0.1, 0.5, 0.9)
+    C: Any = "loo"
+    _: KW_ONLY
+    gamma: Any = None
+    degree: Any = None
+    coef0: Any = None
+    tol: float = 1e-3
+    max_iter: int = -1
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for one f per level. Weights multiply the deviations."""

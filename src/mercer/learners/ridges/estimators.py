@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
@@ -60,13 +61,12 @@ def as_columns(targets: Any) -> Any:
     return np.asarray(targets, dtype=np.float64).reshape(len(targets), -1)
 
 
+@dataclass(eq=False, repr=False)
 class RidgeBase(Stepwise, KernelLearner):
     """Fits targets (N, T) by one of the solvers, and predicts."""
 
     _learns_from_pieces = True
-    # Models from files of earlier versions have none of their own.
-    centers: Any = "uniform"
-    _targets: np.ndarray | None = None
+    _targets: np.ndarray | None = field(default=None, init=False)
 
     _parameters: ClassVar[dict[str, Check]] = {
         **KERNEL,
@@ -83,30 +83,22 @@ class RidgeBase(Stepwise, KernelLearner):
         "random_state": Anything(),
     }
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        alpha: Any = "loo",
-        *,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
-        alphas: Any = None,
-        alpha_per_target: bool = False,
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        n_centers: int | None = None,
-        centers: Any = "uniform",
-        preconditioner: str | None = "nystrom",
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel, self.gamma, self.degree, self.coef0 = kernel, gamma, degree, coef0
-        self.alpha, self.alphas, self.alpha_per_target = alpha, alphas, alpha_per_target
-        self.fit_intercept, self.solver, self.n_centers = fit_intercept, solver, n_centers
-        self.centers, self.preconditioner, self.tol = centers, preconditioner, tol
-        self.max_iter, self.random_state = max_iter, random_state
+    kernel: Any = DEFAULT
+    alpha: Any = "loo"
+    _: KW_ONLY
+    gamma: Any = None
+    degree: Any = None
+    coef0: Any = None
+    alphas: Any = None
+    alpha_per_target: bool = False
+    fit_intercept: bool = True
+    solver: str = "auto"
+    n_centers: int | None = None
+    centers: Any = "uniform"
+    preconditioner: str | None = "nystrom"
+    tol: float = 1e-6
+    max_iter: int = 1000
+    random_state: Any = None
 
     # --- fitting ----------------------------------------------------------------------------
 
@@ -367,6 +359,7 @@ def signs(codes: np.ndarray, n_classes: int) -> np.ndarray:
     return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
 
 
+@dataclass(eq=False, repr=False)
 class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
     """Ridge regression on targets ±1, one for each class (one for two classes); sign or arg max.
 
@@ -403,32 +396,8 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
     #: Whether y has a column of 0 and 1 for each label.
     _multilabel = False
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        alpha: Any = "loo",
-        *,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
-        alphas: Any = None,
-        alpha_per_target: bool = False,
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        solver: str = "auto",
-        n_centers: int | None = None,
-        centers: Any = "uniform",
-        preconditioner: str | None = "nystrom",
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel, self.gamma, self.degree, self.coef0 = kernel, gamma, degree, coef0
-        self.alpha, self.alphas, self.alpha_per_target = alpha, alphas, alpha_per_target
-        self.fit_intercept, self.solver, self.n_centers = fit_intercept, solver, n_centers
-        self.centers, self.preconditioner, self.tol = centers, preconditioner, tol
-        self.max_iter, self.random_state = max_iter, random_state
-        self.class_weight = class_weight
+    _: KW_ONLY
+    class_weight: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for one target per class, or one in all for two classes."""

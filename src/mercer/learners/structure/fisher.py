@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ from mercer.learners._options import (
 from mercer.solvers.groups.fisher import directions
 
 
+@dataclass(eq=False, repr=False)
 class KernelFisherDiscriminant(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, KernelLearner
 ):
@@ -80,21 +82,16 @@ class KernelFisherDiscriminant(
         "tol": Positive(),
         "max_iter": Count(),
     }
-    classes_: np.ndarray
-    expansion_: KernelExpansion
+    classes_: np.ndarray = field(init=False)
+    expansion_: KernelExpansion = field(init=False)
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        alpha: float = 0.1,
-        *,
-        priors: Any = None,
-        n_components: int | None = None,
-        tol: float = 1e-8,
-        max_iter: int = 1000,
-    ) -> None:
-        self.kernel, self.alpha, self.priors = kernel, alpha, priors
-        self.n_components, self.tol, self.max_iter = n_components, tol, max_iter
+    kernel: Any = DEFAULT
+    alpha: float = 0.1
+    _: KW_ONLY
+    priors: Any = None
+    n_components: int | None = None
+    tol: float = 1e-8
+    max_iter: int = 1000
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the directions and the means of the classes along them.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -34,6 +34,7 @@ def _with_probability(model: KernelSVC) -> bool:
     return True
 
 
+@dataclass(eq=False, repr=False)
 class KernelSVC(ClassifierMixin, SupportVectorBase):
     """min ½‖w‖² + C Σᵢ max(0, 1 − yᵢf(xᵢ)),  f(x) = w·φ(x) + b = Σᵢ yᵢαᵢ k(xᵢ, x) + b.
 
@@ -111,36 +112,21 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         "warm_start": Flag(),
     }
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        C: float = 1.0,
-        *,
-        nu: float | None = None,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
-        tol: float = 1e-3,
-        class_weight: Any = None,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        probability: bool = False,
-        max_iter: int = -1,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.C = C
-        self.nu = nu
-        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
-        self.tol = tol
-        self.class_weight = class_weight
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.probability = probability
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.random_state = random_state
+    kernel: Any = DEFAULT
+    C: float = 1.0
+    _: KW_ONLY
+    nu: float | None = None
+    gamma: Any = None
+    degree: Any = None
+    coef0: Any = None
+    tol: float = 1e-3
+    class_weight: Any = None
+    decision_function_shape: str = "ovr"
+    break_ties: bool = False
+    probability: bool = False
+    max_iter: int = -1
+    warm_start: bool = False
+    random_state: Any = None
 
     # --- fitting ----------------------------------------------------------------------------
 

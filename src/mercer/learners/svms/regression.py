@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from mercer.solvers.quadratic.problem import (
 )
 
 
+@dataclass(eq=False, repr=False)
 class KernelSVR(RegressorMixin, SupportVectorBase):
     """min ½‖w‖² + C Σᵢ max(0, |yᵢ − f(xᵢ)| − ε),  f(x) = Σᵢ aᵢ k(xᵢ, x) + b.
 
@@ -73,28 +75,17 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
         "warm_start": Flag(),
     }
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        *,
-        nu: float | None = None,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
-        tol: float = 1e-3,
-        max_iter: int = -1,
-        warm_start: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.C = C
-        self.epsilon = epsilon
-        self.nu = nu
-        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
+    kernel: Any = DEFAULT
+    C: float = 1.0
+    epsilon: float = 0.1
+    _: KW_ONLY
+    nu: float | None = None
+    gamma: Any = None
+    degree: Any = None
+    coef0: Any = None
+    tol: float = 1e-3
+    max_iter: int = -1
+    warm_start: bool = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for f."""
@@ -161,6 +152,7 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
         return self._values(self._checked(X))
 
 
+@dataclass(eq=False, repr=False)
 class KernelOneClass(OutlierMixin, SupportVectorBase):
     """min ½‖w‖² − ρ + (1/νn) Σᵢ max(0, ρ − w·φ(xᵢ)): the half-space of φ that holds most examples.
 
@@ -195,22 +187,14 @@ class KernelOneClass(OutlierMixin, SupportVectorBase):
 
     _parameters: ClassVar[dict[str, Check]] = SupportVectorBase._parameters | {"nu": Share()}
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        nu: float = 0.5,
-        *,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
-        tol: float = 1e-3,
-        max_iter: int = -1,
-    ) -> None:
-        self.kernel = kernel
-        self.nu = nu
-        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
-        self.tol = tol
-        self.max_iter = max_iter
+    kernel: Any = DEFAULT
+    nu: float = 0.5
+    _: KW_ONLY
+    gamma: Any = None
+    degree: Any = None
+    coef0: Any = None
+    tol: float = 1e-3
+    max_iter: int = -1
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Solve for w and ρ; y is ignored."""
