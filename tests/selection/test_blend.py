@@ -91,7 +91,8 @@ def test_a_blend_is_saved_exported_and_explained(task, tmp_path, monkeypatch):
     # Whatever the machine does meanwhile: forecasts are of work, and the clock stands still.
     monkeypatch.setattr(Clock, "spent", lambda self: 0.0)
     board = mercer.compare(X[:800], y[:800], task=task, budget=40, kernels=["gaussian(2)"],
-                           learners=["svm"], rivals=["boosting", "forest"], holdout=0.2)  # fmt: skip
+                           learners=["svm"], rivals=["boosting", "forest"],
+                           holdout=0.2)  # fmt: skip
     assert board.best_row.learner == "blend"
     assert board.saved.rows == 800
     members = [r.mean for r in board.rows if r.learner != "blend" and not r.stopped]

@@ -44,7 +44,9 @@ class RowsOfK:
     def __init__(self, gram: HostGram, examples: Any = None, threads: int = 1) -> None:
         n = gram.shape[0]
         self.gram, self.dtype, self.threads = gram, gram.dtype, threads
-        self.examples = np.arange(n) if examples is None else np.asarray(examples, dtype=np.intp)
+        self.examples: np.ndarray = (
+            np.arange(n) if examples is None else np.asarray(examples, dtype=np.intp)
+        )
         whole = len(self.examples) == n and bool((self.examples == np.arange(n)).all())
         # Without the raw rows: a solver copies only what the products read.
         self._x, z = (replace(side, raw=None) for side in (gram._x, gram._z))
@@ -55,11 +57,11 @@ class RowsOfK:
         self._table = np.empty((0, self._z.n), dtype=self.dtype)
         self._slot: np.ndarray | None = None  # where in the table a row is; −1: nowhere
         self.kept: np.ndarray | None = None  # all rows, if all are kept
-        self.computed = 0
-        self.scratch = Scratch(0)
+        self.computed: int = 0
+        self.scratch: Scratch = Scratch(0)
         sources = gram.program.sources
         #: Whether a black box is called, which may not bear several threads at once.
-        self.opaque = any(source.kind == "opaque" for source in sources)
+        self.opaque: bool = any(source.kind == "opaque" for source in sources)
         alone = len(sources) == 1 and not self.opaque
         self._height = (
             tuning.PRODUCT_ROWS

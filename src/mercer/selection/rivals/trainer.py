@@ -26,7 +26,7 @@ class RivalTrainer(GridTrainer):
 
     def __init__(self, rival: Rival, task: str, classes: int) -> None:
         self.rival, self.task, self.classes = rival, task, classes
-        self.entry = Learner(rival.name)
+        self.entry: Learner = Learner(rival.name)
         self.learner, self.grid = rival.name, rival.grid_for(task)
         self.takes_centers = rival.learns_metric
         self.settled: dict[str, Any] = {}
