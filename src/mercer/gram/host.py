@@ -56,7 +56,7 @@ class HostGram(Gram):
         rows = X if isinstance(X, Rows) else Rows(form, X)
         others = Z if Z is None or isinstance(Z, Rows) else Rows(form, Z, "Z")
         self._x, self._z, self.program, self.methods = prepare(form, rows, others)
-        self.shape = (self._x.n, self._z.n)
+        self.shape: tuple[int, int] = (self._x.n, self._z.n)
         self.dtype = self._x.dtype
 
     def _with(self, x: Operand, z: Operand, square: bool, swapped: bool) -> HostGram:

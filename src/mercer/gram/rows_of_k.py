@@ -60,7 +60,8 @@ class RowsOfK:
         self._table = buffer[: capacity * n].reshape(capacity, n)
         # Where in the table a row is (−1: nowhere), and whose row it has in each place.
         self._slot, self._owner = np.full(n, -1, dtype=np.intp), np.empty(capacity, dtype=np.intp)
-        self._used = self.computed = 0
+        self._used: int = 0
+        self.computed: int = 0
 
     def _fill(self, x: Operand, z: Operand, columns: slice, out: Any, scratch: Scratch) -> None:
         """Write k of all rows of x and these rows of z into `out`."""

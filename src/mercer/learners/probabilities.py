@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -34,6 +35,7 @@ def evidence(scores: np.ndarray, probable: bool) -> np.ndarray:
     return np.log(np.clip(scores, 1e-9, 1.0)) if probable else scores
 
 
+@dataclass(eq=False, repr=False)
 class CalibratedScores(ClassifierMixin, BaseEstimator):
     """P(class k | x) ∝ exp(Σ coef[k, l] s(x)[l] + intercept[k]), s the scores of `estimator`.
 
@@ -48,8 +50,9 @@ class CalibratedScores(ClassifierMixin, BaseEstimator):
            [0. , 1. ]])
     """
 
-    def __init__(self, estimator: Any, coef: Any, intercept: Any) -> None:
-        self.estimator, self.coef, self.intercept = estimator, coef, intercept
+    estimator: Any
+    coef: Any
+    intercept: Any
 
     @classmethod
     def fitted(cls, estimator: Any, scores: np.ndarray, truth: np.ndarray) -> CalibratedScores:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -45,6 +46,7 @@ from mercer.maps.learned.rounds import PENALTIES, kernel_of, solved
 PATH_ROWS = 1500
 
 
+@dataclass(eq=False, repr=False)
 class _Learned(Savable, BaseEstimator):
     """What both share: choose, learn the metric, solve."""
 
@@ -59,26 +61,15 @@ class _Learned(Savable, BaseEstimator):
         "n_centers": Maybe(Count()),
     }
 
-    def __init__(
-        self,
-        metric: str = "auto",
-        rounds: int | None = None,
-        *,
-        norm: float | str = "auto",
-        inputs: str = "auto",
-        power: float | None = None,
-        length: float | None = None,
-        alpha: float | str = "loo",
-        n_centers: int | None = None,
-    ) -> None:
-        self.metric = metric
-        self.rounds = rounds
-        self.norm = norm
-        self.inputs = inputs
-        self.power = power
-        self.length = length
-        self.alpha = alpha
-        self.n_centers = n_centers
+    metric: str = "auto"
+    rounds: int | None = None
+    _: KW_ONLY
+    norm: float | str = "auto"
+    inputs: str = "auto"
+    power: float | None = None
+    length: float | None = None
+    alpha: float | str = "loo"
+    n_centers: int | None = None
 
     def _rows(self, X: Any, *, reset: bool) -> np.ndarray:
         who = type(self).__name__

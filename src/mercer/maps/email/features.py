@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
 from email.message import Message
 from typing import Any, ClassVar, Self
 
@@ -27,6 +28,7 @@ HEADER_GROUPS = tuple(name for name in GROUPS if name not in BODY_GROUPS)
 _MOST = 100_000
 
 
+@dataclass(eq=False, repr=False)
 class EmailFeatures(TransformerMixin, BaseEstimator):
     """φ(m) = (weight of each word, pair of words, host, number, … in the message m), sparse.
 
@@ -101,28 +103,16 @@ class EmailFeatures(TransformerMixin, BaseEstimator):
         "max_depth": Count(0),
     }
 
-    def __init__(
-        self,
-        groups: Iterable[str] = tuple(GROUPS),
-        *,
-        min_df: int = 1,
-        max_features: int | None = None,
-        weighting: str = "log",
-        norm: str | None = "group",
-        max_text: int = 200_000,
-        max_header: int = 4_000,
-        max_parts: int = 100,
-        max_depth: int = 20,
-    ):
-        self.groups = groups
-        self.min_df = min_df
-        self.max_features = max_features
-        self.weighting = weighting
-        self.norm = norm
-        self.max_text = max_text
-        self.max_header = max_header
-        self.max_parts = max_parts
-        self.max_depth = max_depth
+    groups: Iterable[str] = tuple(GROUPS)
+    _: KW_ONLY
+    min_df: int = 1
+    max_features: int | None = None
+    weighting: str = "log"
+    norm: str | None = "group"
+    max_text: int = 200_000
+    max_header: int = 4_000
+    max_parts: int = 100
+    max_depth: int = 20
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the names of the columns. `y` is ignored."""
@@ -174,7 +164,7 @@ class EmailFeatures(TransformerMixin, BaseEstimator):
                 f"no feature is left of {len(found)} in {rows.n} message(s): "
                 f"lower min_df ({self.min_df}) or take more groups ({', '.join(names)})"
             )
-        self.vocabulary_ = {found[i]: column for column, i in enumerate(order)}
+        self.vocabulary_: dict[str, int] = {found[i]: column for column, i in enumerate(order)}
         moved = np.full(len(found), -1)
         moved[order] = np.arange(len(order))
         return rows, moved

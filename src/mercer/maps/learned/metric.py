@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -62,6 +63,7 @@ def metric_for(
     return recipe, inputs, roots_of(recipe, inputs(X), Y - np.average(Y, axis=0, weights=w), w)
 
 
+@dataclass(eq=False, repr=False)
 class LearnedMetric(FeatureMap):
     """x ↦ M^½ x, M learned from targets: columns that do not matter fade, others stretch.
 
@@ -102,18 +104,11 @@ class LearnedMetric(FeatureMap):
         "task": OneOf("auto", "regression", "classification"),
     }
 
-    def __init__(
-        self,
-        metric: str = "auto",
-        rounds: int | None = None,
-        *,
-        inputs: str = "values",
-        task: str = "auto",
-    ) -> None:
-        self.metric = metric
-        self.rounds = rounds
-        self.inputs = inputs
-        self.task = task
+    metric: str = "auto"
+    rounds: int | None = None
+    _: KW_ONLY
+    inputs: str = "values"
+    task: str = "auto"
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn M from rows and targets."""

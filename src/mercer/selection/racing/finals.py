@@ -100,7 +100,7 @@ class Finals:
             (a, b), (c, d) = folds[:2]
             merged = np.intersect1d(a, c), np.concatenate([b, d])
             folds = [merged, *race.data.splits[0][2:]]
-        self.parts = [self._part(fold, drawn, order, groups, times) for fold in folds]
+        self.parts: list[Part] = [self._part(fold, drawn, order, groups, times) for fold in folds]
         self.models: dict[int, tuple[Any, np.ndarray]] = {}
         self._made: tuple[Any, ...] = ((), (), ())
 
@@ -345,7 +345,9 @@ class AllOrNothing:
     """Candidates as they were before a block that ran out of time, or that Ctrl-C ended."""
 
     def __init__(self, entries: list[Entry]) -> None:
-        self.before = [(entry, entry.state()) for entry in entries]
+        self.before: list[tuple[Entry, dict[str, Any]]] = [
+            (entry, entry.state()) for entry in entries
+        ]
         self.begin, self.cut_off = perf_counter(), False
 
     def __enter__(self) -> AllOrNothing:

@@ -49,7 +49,7 @@ class Forecasts:
         apart: Apart | None = None,
         refit: bool = False,
     ) -> None:
-        self.all_rows = final_rows + held * refit
+        self.all_rows: int = final_rows + held * refit
         self.data, self.clock, self.final_rows, self.overhead = data, clock, final_rows, overhead
         self.held, self.apart = held, apart
         self.entries: list[Entry] = []

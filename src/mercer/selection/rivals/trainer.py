@@ -19,7 +19,7 @@ class RivalTrainer(GridTrainer):
 
     def __init__(self, rival: Rival, task: str, classes: int) -> None:
         self.rival, self.task, self.classes = rival, task, classes
-        self.entry = Learner(rival.name)
+        self.entry: Learner = Learner(rival.name)
         self.learner, self.grid = rival.name, rival.grid_for(task)
 
     def make(self, kernel: Any, index: int, unit: float, spread: float, last: bool = False) -> Any:

@@ -81,7 +81,7 @@ class Trainer:
 
     def __init__(self, entry: Learner, task: str) -> None:
         self.entry, self.task = entry, task
-        self.learner = entry.class_name(task)
+        self.learner: str = entry.class_name(task)
         self.grid = entry.grid_for(task)
 
     def fold(self, fold: Fold, start: int | None) -> Outcome:

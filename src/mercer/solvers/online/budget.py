@@ -128,11 +128,11 @@ class BudgetPerceptron:
     ) -> None:
         self.gram, self.rule, self.store, self.weights = gram, rule, store, weights
         self.kernel: Any = gram.kernel
-        self.labels = np.ascontiguousarray(labels, dtype=np.int64)
+        self.labels: np.ndarray = np.ascontiguousarray(labels, dtype=np.int64)
         self.bias = np.zeros(rule.outputs) if bias is None else np.array(bias, dtype=np.float64)
         self.bias_late = np.zeros(rule.outputs) if bias_late is None else np.array(bias_late)
-        self.tally = Tally() if tally is None else tally
-        self.journal = Journal(rule.outputs)
+        self.tally: Tally = Tally() if tally is None else tally
+        self.journal: Journal = Journal(rule.outputs)
         self._random, self._offset, self._block = random, offset, block
         self._own = self.gram.diagonal() if store.policy == "project" else np.empty(0)
         self._sizes = Sizes(gram, rule, self.journal, (), self.bias)

@@ -97,12 +97,12 @@ class DualPerceptron:
         leaf: int = tuning.LEAF_ROWS,
     ) -> None:
         self.gram, self.rule, self.weights = gram, rule, weights
-        self.labels = np.ascontiguousarray(labels, dtype=np.int64)
+        self.labels: np.ndarray = np.ascontiguousarray(labels, dtype=np.int64)
         n = gram.shape[0]
-        self.scores = np.zeros((n, rule.outputs)) if scores is None else scores
-        self.bias = np.zeros(rule.outputs) if bias is None else np.array(bias, dtype=float)
-        self.tally = Tally() if tally is None else tally
-        self.journal = Journal(rule.outputs)
+        self.scores: np.ndarray = np.zeros((n, rule.outputs)) if scores is None else scores
+        self.bias: Any = np.zeros(rule.outputs) if bias is None else np.array(bias, dtype=float)
+        self.tally: Tally = Tally() if tally is None else tally
+        self.journal: Journal = Journal(rule.outputs)
         self._sizes = Sizes(gram, rule, self.journal, before, self.bias)
         self._block, self._leaf = block, min(leaf, block)
         # A black box may not bear to be called from several threads at once.

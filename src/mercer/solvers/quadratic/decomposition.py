@@ -68,7 +68,7 @@ class Block:
     def __init__(self, kernel: RowsOfK, most: int) -> None:
         self._kernel, self._most = kernel, most
         self.K = np.empty((0, 0), dtype=kernel.dtype)
-        self.rows = np.empty(0, dtype=np.intp)
+        self.rows: np.ndarray = np.empty(0, dtype=np.intp)
 
     def __len__(self) -> int:
         return len(self.rows)
