@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,6 +24,7 @@ from mercer._parameters import (
 )
 from mercer.expansion import KernelExpansion
 from mercer.gram.gradients import outer_product
+from mercer.kernels.estimators import estimator
 from mercer.learners._base import check_fitted, refuse_text, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin
 from mercer.learners._options import labeled, weights_or_none
@@ -46,7 +47,7 @@ from mercer.maps.learned.rounds import PENALTIES, kernel_of, solved
 PATH_ROWS = 1500
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class _Learned(Savable, BaseEstimator):
     """What both share: choose, learn the metric, solve."""
 

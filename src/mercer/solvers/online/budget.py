@@ -165,7 +165,8 @@ class BudgetPerceptron:
                 self._table[:n, :n] = _log(host_gram(self.kernel, points).dense())
             scores += K[:, :n] @ store.weights[:n].astype(K.dtype)
         sizes = np.abs(self.bias) + self._sizes_of(K[:, :n], rows)
-        panel = self.gram.rows_of_k(growing=True).take(rows=rows)
+        self.gram.prepare_tiles()
+        panel = self.gram.take(rows=rows)
         units, loss, at = np.zeros(rule.outputs), np.zeros(1), 0
         labels = self.labels[rows]
         while True:
@@ -188,10 +189,8 @@ class BudgetPerceptron:
             later = slice(at, len(rows))
 
             def column(later: slice = later, position: int = position) -> np.ndarray:
-                out = np.empty((later.stop - later.start, 1), dtype=K.dtype)
-                panel.append(position)
-                last = panel.shape[1] - 1
-                return panel.take(columns=slice(last, last + 1)).fill(later, out)[:, 0]
+                last = panel.take(columns=slice(position, position + 1))
+                return np.asarray(last.tile(later, slice(0, 1))[:, 0])
 
             before, weights = scores[later].copy(), rule.rate * units
             self._update(position, weights, K, K[found], scores, later, column)
