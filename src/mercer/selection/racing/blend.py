@@ -91,12 +91,10 @@ class BlendTrainer(RivalTrainer):
         return list(zip(self.members, inside, strict=True))
 
 
-def blended(entries: list[Entry], data: Data, index: int) -> Entry | None:
-    """The mean of these candidates, all judged by the same rows, if it is better than the first."""
-    best = entries[0]
-    known = [e for e in entries if not data.classes or e.outcomes[0].scores is not None]
-    if len(known) < 2 or known[0] is not best:
-        return None
+def blended(known: list[Entry], data: Data, index: int) -> Entry | None:
+    """The mean of these candidates, all judged by the same rows, if it is better than the first;
+    of classes they have scores."""
+    best = known[0]
     truth = [data.y[rows] for rows in best.tests]
     said = [
         np.concatenate([_answers(o, t) for o, t in zip(e.outcomes, truth, strict=True)])

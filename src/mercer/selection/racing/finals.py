@@ -317,8 +317,10 @@ class Finals:
             return
         first = done[0]
         alike = [e for e in done if (e.size, len(e.scores)) == (first.size, len(first.scores))]
-        met = len(self.models[first.index][0].classes_) if data.classes else 0
-        made = blended(alike, data, self._next_index()) if met == data.classes else None
+        if data.classes:  # all of which have a row, and a score
+            alike = [e for e in alike if e.outcomes[0].scores is not None]
+            alike *= len(self.models[first.index][0].classes_) == data.classes
+        made = blended(alike, data, self._next_index()) if first in alike else None
         if made is not None and race.fits(made, race.all_rows, race.clock.left()):
             assert isinstance(made.trainer, BlendTrainer)
             members = [self.models[e.index] for e in made.trainer.members]
