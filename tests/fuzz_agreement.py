@@ -118,11 +118,6 @@ def roads(kernel, X, i, j):
     yield "other block", kernel.gram(X, X.copy()).block(i, j)[at]
     one = [(slice(a, a + 1), slice(b, b + 1)) for a, b in zip(i, j, strict=True)]
     yield "tile", [G.tile(*each)[0, 0] for each in one]
-    columns = G.columns_of_k()
-    columns.append(j)
-    part = columns.take(rows=i, columns=slice(0, len(j)))
-    appended = part.fill(slice(0, len(i)), np.empty((len(i), len(j)), G.dtype))[at]
-    yield "columns", np.where(i == j, np.nan, appended)
     yield "diagonal", np.where(i == j, G.diagonal()[i], np.nan)
     yield "diag", np.where(i == j, kernel.diag(X)[i], np.nan)
     chosen = np.zeros((n, len(j)), dtype=X.dtype)

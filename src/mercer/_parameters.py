@@ -18,7 +18,7 @@ from functools import lru_cache
 from inspect import Parameter, signature
 from numbers import Integral, Real
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -325,10 +325,11 @@ class Anything:
         return ()
 
 
-T = TypeVar("T")
+#: What `declare` gives.
+Declared = Mapping[str, Any]
 
 
-def declare(**entries: T) -> Mapping[str, T]:
+def declare(**entries: Any) -> Declared:
     """A read-only table of parameters by name, for the body of a class."""
     return MappingProxyType(entries)
 

@@ -193,8 +193,16 @@ class Gram(Arithmetic, ABC):
         each brings a `scratch` of its own and `prepare_tiles` was called before.
         """
 
+    @property
+    def tile_shape(self) -> tuple[int, int]:
+        """Rows and columns of a tile that stays in the cache, and within the memory limit."""
+        raise TypeError(f"{type(self).__name__} has no tiles of its own: see `sweep`")
+
     def prepare_tiles(self) -> None:
-        """Compile now what `tile` needs, before several threads ask for it at once."""
+        """Settle how `tile` works, for all parts that are taken from now on, too.
+
+        To be called before several threads ask for tiles at once.
+        """
 
     @abstractmethod
     def sweep(
@@ -213,10 +221,6 @@ class Gram(Arithmetic, ABC):
         the next one. `tiling`: which tiles, if not those of the plan. `triangle`: only tiles on or
         above the diagonal. `exact_diagonal`: set k(x, x) exactly where a product rounds it.
         """
-
-    def columns_of_k(self) -> Any:
-        """Columns of K that are appended one by one: see `mercer.gram.columns_of_k`."""
-        raise TypeError(f"{type(self).__name__} gives K as a whole, and no columns one by one")
 
     @abstractmethod
     def describe(self) -> tuple[Any, str]:

@@ -227,7 +227,7 @@ class PerceptronBase(ClassifierMixin):
         self._memory = Memory(rule, self.averaging, given_bias(intercept, rule.outputs))
         start = self._begin(X, y, given, random)
         outcome, journal = self._learn(X, labels, schedule, held, start)
-        self.n_iter_ = outcome.epochs
+        self.n_iter_: int = outcome.epochs
         self._record(outcome, journal, fresh=True)
         if getattr(self, "_store", None) is None:
             self._warn_of_mistakes(outcome, held)
@@ -264,10 +264,10 @@ class PerceptronBase(ClassifierMixin):
             self.history_ = self.history_ + [
                 record | {"epoch": last + record["epoch"]} for record in outcome.history
             ]
-        self.n_mistakes_ = tally.updates
-        self.n_visits_ = tally.visits
-        self.interrupted_ = outcome.interrupted
-        self.converged_ = outcome.converged
+        self.n_mistakes_: int = tally.updates
+        self.n_visits_: int = tally.visits
+        self.interrupted_: bool = outcome.interrupted
+        self.converged_: bool = outcome.converged
         self._unfinished = outcome.unfinished
         if outcome.interrupted:
             warn(

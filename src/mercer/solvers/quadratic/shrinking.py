@@ -39,11 +39,11 @@ class Shrinking:
     def __init__(self, worker: Worker, one: Problems) -> None:
         self.worker, self.one = worker, one
         self.variables, self.rows, self.groups = one.variables, one.rows, one.groups
-        self.active = np.arange(len(self.rows))
-        self.left = int(one.limits[0] - one.taken[0])
+        self.active: np.ndarray = np.arange(len(self.rows))
+        self.left: int = int(one.limits[0] - one.taken[0])
         self.computed, self.kept = 0, FRESH
         #: All variables when the first rows left.
-        self.before = self.variables
+        self.before: np.ndarray = self.variables
 
     def solve(self, stop: Stop) -> None:
         """Take steps until the gap is closed over all rows, or the limit or the caller ends it."""

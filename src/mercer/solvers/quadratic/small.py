@@ -137,7 +137,7 @@ class PlainProblem:
     def __init__(self, K: np.ndarray, problem: Problems) -> None:
         self.variables, self.group = problem.variables, problem.groups
         self.K, self.steps, n = K, 0, len(self.variables)
-        self.diagonal = K.diagonal().astype(np.float64)
+        self.diagonal: np.ndarray = K.diagonal().astype(np.float64)
         self._rounding = float(np.finfo(K.dtype).eps)
         self._buffer, self.groups = np.empty((3, n)), problem.n_groups
         self.start()
