@@ -6,7 +6,7 @@ the same for all classes, the nearest mean has the largest Σᵢ A_ic k(x, xᵢ)
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,7 +18,7 @@ from mercer._tiles import cut
 from mercer.expansion import KernelExpansion
 from mercer.gram import Gram, solver_gram
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import ONLY_KERNEL
+from mercer.kernels.estimators import ONLY_KERNEL, estimator
 from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners._options import fetched, labeled, log_weights, together, weights_or_none
@@ -27,7 +27,7 @@ from mercer.learners._options import fetched, labeled, log_weights, together, we
 MEMBER_ROWS = 512
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
     """argmin over classes c of ‖φ(x) − μ_c‖², μ_c the mean of φ over the class.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,7 +22,7 @@ from mercer._parameters import (
     OneOf,
 )
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import ONLY_KERNEL
+from mercer.kernels.estimators import ONLY_KERNEL, estimator
 from mercer.learners._base import check_fitted
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
 from mercer.learners._options import (
@@ -38,7 +38,7 @@ from mercer.solvers.neighbors.radius import Within
 from mercer.solvers.neighbors.search import Neighbors, nearest
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class KernelNeighbors(NeighborSearch):
     """The base of both: neighbors are found, and vote."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+
+from mercer.kernels.estimators import estimator
 
 
 def scores_of(model: Any, examples: Any) -> tuple[np.ndarray | None, bool]:
@@ -35,7 +36,7 @@ def evidence(scores: np.ndarray, probable: bool) -> np.ndarray:
     return np.log(np.clip(scores, 1e-9, 1.0)) if probable else scores
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class CalibratedScores(ClassifierMixin, BaseEstimator):
     """P(class k | x) ∝ exp(Σ coef[k, l] s(x)[l] + intercept[k]), s the scores of `estimator`.
 

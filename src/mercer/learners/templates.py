@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,12 +11,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._arrays import winners
 from mercer._parameters import Anything, Check, Count, Maybe, NonNegative, Pair, check_parameters
+from mercer.kernels.estimators import estimator
 from mercer.learners._base import Savable, classes_of, encode, targets
 from mercer.learners._options import log_weights
 from mercer.solvers.warping import Warps, fit_warps, splat, warped
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
     """ŷ(x) = argmin over classes c of min over warps u of ‖x − T_c(p + u(p))‖²/s² + λ·bending(u).
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,10 +10,11 @@ from numpy.typing import NDArray
 
 from mercer._config import check_memory
 from mercer._parameters import Anything, Check
+from mercer.kernels.estimators import estimator
 from mercer.maps._base import KernelMap, dtype_of, n_rows, names_in
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class ExplicitMap(KernelMap):
     """φ(x)·φ(z) = k(x, z), exactly, where the feature space of k has finitely many dimensions.
 

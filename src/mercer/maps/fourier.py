@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,12 +13,12 @@ from sklearn.utils.extmath import safe_sparse_dot
 from mercer._config import check_memory
 from mercer._parameters import Anything, Check, Count, Flag, check_parameters, random_from
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import KernelParams
+from mercer.kernels.estimators import KernelParams, estimator
 from mercer.maps._base import FeatureMap
 from mercer.maps.frequencies import Draw, frequencies
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class RandomFourierMap(KernelParams, ClassNamePrefixFeaturesOutMixin, FeatureMap):
     """φ(x) = √(2 k(0)/n) · (cos w₁·x, …, sin w₁·x, …),  E[φ(x)·φ(z)] = k(x − z).
 

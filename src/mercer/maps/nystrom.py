@@ -10,7 +10,7 @@ where K has negative eigenvalues, which only they can leave out.
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -27,6 +27,7 @@ from mercer._parameters import Anything, Check, Count, Maybe, random_from
 from mercer._tiles import Scratch, Tiling
 from mercer.gram import HOST, held, make_gram, solver_gram
 from mercer.kernels import DEFAULT
+from mercer.kernels.estimators import estimator
 from mercer.maps._base import KernelMap, dtype_of, n_rows
 from mercer.maps.centers import CenterChoice, choose_centers, given_index, uniform_centers
 
@@ -35,7 +36,7 @@ from mercer.maps.centers import CenterChoice, choose_centers, given_index, unifo
 PANEL_ROWS = 256
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
     """φ(x) = (k(x, x₁), …, k(x, xₘ)) A with AAᵀ = K⁻¹, K the kernel matrix of a sample x₁, …, xₘ.
 

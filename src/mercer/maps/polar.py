@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -11,10 +10,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._parameters import Anything, Check, Flag, Maybe, Number, Pair
+from mercer.kernels.estimators import estimator
 from mercer.maps._base import FeatureMap, names_in
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class PolarMap(FeatureMap):
     """(x₁, x₂) = (r sin φ, r cos φ)  ↦  (r, φ), or (cos(φ − ωr), sin(φ − ωr)).
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import factorial
 from typing import Any, ClassVar
 
@@ -16,6 +15,7 @@ from mercer._config import check_memory
 from mercer._parameters import Check, Count, NonNegative, Positive, Several
 from mercer.formula.monomials import Monomials, power_coefficients
 from mercer.formula.written import monomial, term, variables
+from mercer.kernels.estimators import estimator
 from mercer.maps._base import FeatureMap, names_in
 
 
@@ -77,7 +77,7 @@ class _PowerSeriesMap(FeatureMap):
         return "[" + ", ".join(term(w, monomial(p, names)) for w, p in both) + "]"
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class PolynomialMap(_PowerSeriesMap):
     """φ(x)·φ(z) = (x·z + c)^d: all monomials of degree d (up to d if c > 0), each weighted.
 
@@ -131,7 +131,7 @@ class PolynomialMap(_PowerSeriesMap):
         return power_coefficients(int(self.degree), float(self.offset))
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class PowersMap(FeatureMap):
     """φ(x) = (x, x², …, x^p), of every column: powers without cross terms and without weights.
 
@@ -173,7 +173,7 @@ class PowersMap(FeatureMap):
         return np.asarray([f"{name}{p}" for p in powers for name in names], dtype=object)
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class TaylorGaussianMap(_PowerSeriesMap):
     """φ(x) = exp(−‖x‖²/2σ²) · (ψ₀(x), …, ψₙ(x)/√(n! σ²ⁿ), …), n ≤ order; ψₙ(x)·ψₙ(z) = (x·z)ⁿ.
 

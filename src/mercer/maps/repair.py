@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, ClassVar
 
@@ -11,10 +10,11 @@ from numpy.typing import NDArray
 from sklearn.base import OneToOneFeatureMixin
 
 from mercer._parameters import Check, OneOf
+from mercer.kernels.estimators import estimator
 from mercer.maps._base import FeatureMap
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class SpectrumRepair(OneToOneFeatureMixin, FeatureMap):
     """K = UΛUᵀ ↦ K P with P = U[λ > 0]Uᵀ (clip) or U sign(λ)Uᵀ (flip), or K − min(λ) I (shift).
 

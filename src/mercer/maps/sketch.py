@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,13 +13,14 @@ from sklearn.utils import gen_batches
 
 from mercer._config import check_memory
 from mercer._parameters import Anything, Check, Count, NonNegative, random_from
+from mercer.kernels.estimators import estimator
 from mercer.maps._base import FeatureMap
 
 # Numbers in one batch of rows: the Fourier transforms of a batch stay in the cache.
 _BATCH = 1 << 17
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class TensorSketchMap(ClassNamePrefixFeaturesOutMixin, FeatureMap):
     """E[φ(x)·φ(z)] = (x·z + c)^d, φ(x) = F⁻¹(F(C₁x̃) ∘ … ∘ F(C_d x̃)), x̃ = (x, √c).
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +22,7 @@ from mercer.data.columns import as_floats, find_types
 from mercer.data.making import as_frame as data_frame
 from mercer.data.making import is_frame
 from mercer.data.schema import convert
+from mercer.kernels.estimators import estimator
 
 #: What stands for a missing category; it is a category of its own.
 MISSING = "(missing)"
@@ -43,7 +43,7 @@ _GROUPS = {
 _WRITTEN = ("comma", "day.month", "month/day")
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class TableColumns(TransformerMixin, BaseEstimator):
     """A DataFrame with exactly the columns of `fit`, numbers as float64, all else as text.
 
@@ -141,7 +141,7 @@ class TableColumns(TransformerMixin, BaseEstimator):
         return tags
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class TextColumn(TransformerMixin, BaseEstimator):
     """The one column of text of a table as a list of strings; lists go through as they are.
 

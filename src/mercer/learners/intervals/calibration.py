@@ -10,7 +10,7 @@ The last two refit a ridge regression in closed form (`mercer.learners.intervals
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -33,6 +33,7 @@ from mercer._parameters import (
 )
 from mercer.gram import host_gram
 from mercer.gram.rows import as_rows, check_not_empty
+from mercer.kernels.estimators import estimator
 from mercer.learners._base import classes_of, encode, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin
 from mercer.learners.intervals.deletion import Deletions
@@ -160,7 +161,7 @@ def level(scores: np.ndarray, alpha: float) -> float:
     return float(np.partition(scores, rank - 1)[rank - 1]) if rank <= len(scores) else math.inf
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class ConformalRegressor(RegressorMixin, _Conformal):
     """f(x) ± what others were off by: see `mercer.calibrate`, which makes one.
 
@@ -326,7 +327,7 @@ class ConformalRegressor(RegressorMixin, _Conformal):
         return ends
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class ConformalClassifier(ClassifierMixin, _Conformal):
     """All classes as probable as those of others were: see `mercer.calibrate`, which makes one.
 

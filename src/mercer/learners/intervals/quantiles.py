@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from mercer._examples import take
 from mercer._parameters import Check, Either, Number, OneOf, Positive, Several
 from mercer.gram import host_gram
 from mercer.kernels import DEFAULT
+from mercer.kernels.estimators import estimator
 from mercer.learners._device import RegressorMixin
 from mercer.learners.intervals.deletion import Deletions
 from mercer.learners.ridges.leave_one_out import PENALTY_ROWS, leave_one_out_alpha
@@ -20,7 +21,7 @@ from mercer.learners.svms.shared import SupportVectorBase, weights_of
 from mercer.solvers.quadratic.problem import Task, pinball
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class KernelQuantileRegressor(RegressorMixin, SupportVectorBase):
     """min ½‖w‖² + C Σᵢ ρ_τ(yᵢ − f(xᵢ)),  ρ_τ(r) = max(τr, (τ − 1)r),  f(x) = Σᵢ aᵢ k(xᵢ, x) + b.
 

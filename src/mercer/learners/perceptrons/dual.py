@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,7 +17,7 @@ from mercer._parameters import Check, Count, Maybe, OneOf, check_parameters, che
 from mercer.expansion import KernelExpansion
 from mercer.gram import diagonal, host_gram, solver_gram
 from mercer.kernels import DEFAULT, Gaussian, as_kernel
-from mercer.kernels.estimators import ONLY_KERNEL
+from mercer.kernels.estimators import ONLY_KERNEL, estimator
 from mercer.learners._base import KernelLearner, targets
 from mercer.learners.perceptrons.shared import PerceptronBase, Trace, Visit
 from mercer.solvers.online.budget import POLICIES, Store
@@ -25,7 +25,7 @@ from mercer.solvers.online.fit import learn_dual, learn_on_budget
 from mercer.solvers.online.run import Schedule
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class KernelPerceptron(PerceptronBase, KernelLearner):
     """f(x) = Σᵢ αᵢ k(xᵢ, x) + b, where αᵢ ← αᵢ + η yᵢ whenever f errs on xᵢ.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,6 +19,7 @@ from mercer.expansion import KernelExpansion
 from mercer.gram import diagonal
 from mercer.kernels import Linear
 from mercer.kernels.catalog import check_function, resolve
+from mercer.kernels.estimators import estimator
 from mercer.learners._base import targets
 from mercer.learners.perceptrons.shared import PerceptronBase, Trace, Visit
 from mercer.learners.saving import Savable
@@ -26,7 +27,7 @@ from mercer.solvers.online.fit import learn_primal
 from mercer.solvers.online.run import Schedule
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class Perceptron(Savable, PerceptronBase, BaseEstimator):
     """f(x) = w·φ(x) + b, where w ← w + η y φ(x) and b ← b + η y whenever f errs on x.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -18,6 +18,7 @@ from mercer._parameters import Check
 from mercer.expansion import KernelExpansion
 from mercer.gram import host_gram
 from mercer.kernels import DEFAULT
+from mercer.kernels.estimators import estimator
 from mercer.learners._base import classes_of, encode
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners.processes.base import Process
@@ -29,7 +30,7 @@ from mercer.solvers.evidence.laplace import Mode, laplace_evidence, mode
 PROBABILITY_NODES = 40
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class GaussianProcessClassifier(ClassifierMixin, Process):
     """f ~ GP(0, k), P(y = 1|x) = 1/(1 + e^(−f(x))): k maximizes Laplace's form of log p(y).
 

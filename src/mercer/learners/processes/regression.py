@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,6 +25,7 @@ from mercer._parameters import (
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT, Kernel
+from mercer.kernels.estimators import estimator
 from mercer.learners._device import RegressorMixin
 from mercer.learners._options import weights_or_none
 from mercer.learners.processes.base import Process
@@ -43,7 +44,7 @@ MOST_CENTERS = 1000
 START = 0.1
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
     """f ~ GP(0, k), y = f(x) + noise: k and the noise maximize log p(y) = −½yᵀA⁻¹y − ½log|A| − ….
 

@@ -9,7 +9,6 @@ another.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +19,7 @@ from mercer._arrays import is_sparse
 from mercer._config import get_config
 from mercer._lazy import record
 from mercer._progress import progress
+from mercer.kernels.estimators import estimator
 
 #: Values that are looked up at once: rows × trees × outputs.
 AT_ONCE = 2_000_000
@@ -179,7 +179,7 @@ def averaged(model: Any) -> tuple[Trees, np.ndarray]:
     return Trees.joined(parts, outputs, len(parts)), np.zeros(outputs)
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class _TreeLearner(BaseEstimator):
     """Boosting or a forest; `method` is "boosting" or "forest"."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +15,7 @@ from mercer._examples import count, take
 from mercer._parameters import Check, Either, Maybe, OneOf, Positive, Several
 from mercer.formula import Formula, simplify
 from mercer.kernels import DEFAULT, Kernel
-from mercer.kernels.estimators import ONLY_KERNEL
+from mercer.kernels.estimators import ONLY_KERNEL, estimator
 from mercer.learners._base import KernelLearner
 from mercer.learners._options import weights_or_none
 from mercer.learners.smoothers import divide
@@ -25,7 +25,7 @@ from mercer.solvers.local.bandwidth import copies, rule_of_thumb
 from mercer.solvers.local.weights import Weights
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class KernelDensity(KernelLearner):
     """p(x) = Σᵢ wᵢ k((x − xᵢ)/h) / (h^D ∫k), Σw = 1: as many examples were near x as p(x) says.
 

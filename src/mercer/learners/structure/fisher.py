@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +16,7 @@ from mercer._parameters import Check, Count, Maybe, NonNegative, Positive, Sever
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import ONLY_KERNEL
+from mercer.kernels.estimators import ONLY_KERNEL, estimator
 from mercer.learners._base import KernelLearner
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners._options import (
@@ -28,7 +28,7 @@ from mercer.learners._options import (
 from mercer.solvers.groups.fisher import directions
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class KernelFisherDiscriminant(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, KernelLearner
 ):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,13 +15,13 @@ from mercer._parameters import Anything, Check, Count, random_from
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import ONLY_KERNEL
+from mercer.kernels.estimators import ONLY_KERNEL, estimator
 from mercer.learners._base import KernelLearner
 from mercer.learners._options import check_width, warn_if_stopped, weights_or_none
 from mercer.solvers.groups.lloyd import best_groups, first_labels
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelLearner):
     """min Σᵢ wᵢ ‖φ(xᵢ) − μ_c(i)‖², μ_c the mean of φ over group c: k-means for any kernel.
 

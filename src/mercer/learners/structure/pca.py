@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,7 +17,7 @@ from mercer._parameters import Check, Count, Flag, Maybe, NonNegative, OneOf
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT, Kernel, Linear, NegativeSquaredDistance
-from mercer.kernels.estimators import KERNEL
+from mercer.kernels.estimators import KERNEL, estimator
 from mercer.learners._base import KernelLearner
 from mercer.learners._options import check_width, warn_if_stopped
 from mercer.learners.ridges.estimators import KernelRidge
@@ -30,7 +30,7 @@ SIGNIFICANT = 1e-5
 HIDDEN, SHOWN_ROWS = 1e-3, 16
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelLearner):
     """zⱼ(x) = Σᵢ uᵢⱼ k̃(xᵢ, x) / √λⱼ, where K̃ uⱼ = λⱼ uⱼ and K̃ is K of the centered φ.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,14 +16,14 @@ from mercer._parameters import Anything, Check, Count, Maybe, OneOf, random_from
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import KERNEL
+from mercer.kernels.estimators import KERNEL, estimator
 from mercer.learners._base import KernelLearner
 from mercer.learners._options import check_width, warn_if_stopped
 from mercer.maps.centers import CenterChoice
 from mercer.solvers.spectral.graph import embedding
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class SpectralClustering(ClusterMixin, KernelLearner):
     """K-means on the eigenvectors of D^(−½)(K − diag K)D^(−½), D the row sums: cuts of a graph.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._parameters import Check, Flag, Maybe, NonNegative, Positive, Share
 from mercer.kernels import DEFAULT
+from mercer.kernels.estimators import estimator
 from mercer.learners._device import RegressorMixin
 from mercer.learners.svms.shared import SupportVectorBase, sparse_like, weights_of
 from mercer.solvers.quadratic.problem import (
@@ -24,7 +25,7 @@ from mercer.solvers.quadratic.problem import (
 )
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class KernelSVR(RegressorMixin, SupportVectorBase):
     """min ½‖w‖² + C Σᵢ max(0, |yᵢ − f(xᵢ)| − ε),  f(x) = Σᵢ aᵢ k(xᵢ, x) + b.
 
@@ -152,7 +153,7 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
         return self._values(self._checked(X))
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class KernelOneClass(OutlierMixin, SupportVectorBase):
     """min ½‖w‖² − ρ + (1/νn) Σᵢ max(0, ρ − w·φ(xᵢ)): the half-space of φ that holds most examples.
 

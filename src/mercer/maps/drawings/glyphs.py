@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,12 +10,13 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._parameters import Check, Count, Maybe, Number, Pair
+from mercer.kernels.estimators import estimator
 from mercer.maps._base import FeatureMap
 
 NAMES = ("loops", "3-joints", "4-joints", "angles", "ink")
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class GlyphFeatures(FeatureMap):
     """x ↦ (loops, joints of 3 lines, joints of 4, sharp angles, ink) of the drawing in image x.
 

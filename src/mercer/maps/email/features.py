@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from email.message import Message
 from typing import Any, ClassVar, Self
 
@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._parameters import Check, Count, Maybe, OneOf, Several, check_parameters
 from mercer._progress import progress
+from mercer.kernels.estimators import estimator
 from mercer.maps.email.groups import GROUPS
 from mercer.maps.email.reading import Limits, Mail, read_mail
 
@@ -28,7 +29,7 @@ HEADER_GROUPS = tuple(name for name in GROUPS if name not in BODY_GROUPS)
 _MOST = 100_000
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class EmailFeatures(TransformerMixin, BaseEstimator):
     """φ(m) = (weight of each word, pair of words, host, number, … in the message m), sparse.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_consistent_length
 from mercer._config import get_config
 from mercer._machine.threads import single_threaded_blas
 from mercer._parameters import Check, Count, Maybe, OneOf, check_parameters
+from mercer.kernels.estimators import estimator
 from mercer.maps._base import FeatureMap
 from mercer.maps.learned.choice import METRICS, Member, Recipe, Search, chosen, family
 from mercer.maps.learned.inputs import INPUTS, Inputs, merged
@@ -63,7 +64,7 @@ def metric_for(
     return recipe, inputs, roots_of(recipe, inputs(X), Y - np.average(Y, axis=0, weights=w), w)
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class LearnedMetric(FeatureMap):
     """x ↦ M^½ x, M learned from targets: columns that do not matter fade, others stretch.
 
