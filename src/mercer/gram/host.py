@@ -24,7 +24,6 @@ from mercer.gram.base import (
     Gram,
     check_factor,
     check_has_diagonal,
-    check_room,
     constant_diagonal,
     indices_of,
     simplified_diagonal,
@@ -33,10 +32,9 @@ from mercer.gram.fill import PRODUCTS, Filler
 from mercer.gram.form import Program, form_for
 from mercer.gram.fourier_series import AT_ONCE, Series, in_words
 from mercer.gram.operand import Operand, row_value
-from mercer.gram.plan import Cost, Plan, make_plan, operations
+from mercer.gram.plan import Cost, Plan, check_room, make_plan, operations
 from mercer.gram.prepare import prepare, swap_values
 from mercer.gram.rows import Rows
-from mercer.gram.rows_of_k import RowsOfK
 from mercer.kernels.core import Kernel
 
 
@@ -46,6 +44,8 @@ class HostGram(Gram):
     program: Program
     #: k(x, z) may depend on the order of its arguments; then a transposed Gram swaps them back.
     _swapped = False
+    #: The compiled loop of tiles, or None, once `prepare_tiles` has settled it for all parts of K.
+    _loops: tuple[Any] | None = None
     #: Fourier series for K V (`mercer.gram.fourier_series`), once they were looked for.
     series: list[Series] | None = None
 
@@ -55,7 +55,7 @@ class HostGram(Gram):
         rows = X if isinstance(X, Rows) else Rows(form, X)
         others = Z if Z is None or isinstance(Z, Rows) else Rows(form, Z, "Z")
         self._x, self._z, self.program, self.methods = prepare(form, rows, others)
-        self.shape = (self._x.n, self._z.n)
+        self.shape: tuple[int, int] = (self._x.n, self._z.n)
         self.dtype = self._x.dtype
 
     def _with(self, x: Operand, z: Operand, square: bool, swapped: bool) -> HostGram:
@@ -64,7 +64,7 @@ class HostGram(Gram):
         gram.kernel, gram.formula, gram.program = self.kernel, self.formula, self.program
         gram.methods, gram._x, gram._z = self.methods, x, z
         gram.square, gram._swapped = square, swapped
-        gram.shape, gram.dtype = (x.n, z.n), self.dtype
+        gram.shape, gram.dtype, gram._loops = (x.n, z.n), self.dtype, self._loops
         return gram
 
     # --- where it lives --------------------------------------------------------------------
@@ -152,13 +152,8 @@ class HostGram(Gram):
         K = np.empty(self.shape, dtype=self.dtype) if out is None else out
         halves = self.square and self.program.symmetric
         triangle = halves and plan.threads * plan.tile[0] < 2 * self.shape[0]
-
-        def body(rows: slice, columns: slice, tile: np.ndarray, scratch: Scratch) -> None:
-            if triangle:
-                mirror(K, rows, columns)
-
         tiling = Tiling(self.shape, plan.tile, plan.threads, triangle)
-        self._run(self._filler(plan), tiling, body, K, True, "Gram matrix")
+        self._run(self._filler(plan), tiling, None, K, True, "Gram matrix")
         return K
 
     @property
@@ -192,7 +187,8 @@ class HostGram(Gram):
         with blas_for_product(multiplications):
             engine.fill(rows, columns, K, Scratch(0))
         if self.square:
-            set_diagonal(K, rows, columns, self._rounded_diagonal())
+            if self.program.multiplied:
+                set_diagonal(K, rows, columns, self._diagonal)
             # Sums of three numbers, and sums in products, depend on their order.
             if self.program.row_x or not self.program.fused:
                 mirror(K, rows, columns)
@@ -221,7 +217,8 @@ class HostGram(Gram):
         fixed = columns.nbytes + (1 + sums) * result.nbytes
         plan = self._plan(fixed=fixed, factor=columns.shape[1])
         engine = self._filler(plan)
-        if plan.compiled and self.program.fused and columns.shape[1] <= tuning.FUSED_COLUMNS:
+        few = columns.shape[1] <= tuning.FUSED_COLUMNS and not sums
+        if plan.compiled and self.program.fused and few:
             self._fused_product(plan, engine, columns, result)
         else:
             self._tiled_product(plan, engine, columns, result)
@@ -315,12 +312,18 @@ class HostGram(Gram):
         self._tile_filler.fill(rows, columns, out, self._scratch if scratch is None else scratch)
         return out
 
+    @property
+    def tile_shape(self) -> tuple[int, int]:
+        return self._plan().tile
+
     def prepare_tiles(self) -> None:
-        self._tile_filler = self._filler(self._plan())
+        self._loops = (self._tile_filler.compiled,)
 
     @functools.cached_property
     def _tile_filler(self) -> Filler:
-        return self._filler(self._plan())
+        if self._loops is None:
+            return self._filler(self._plan())
+        return Filler(self.program, self._x, self._z, self._loops[0], self._swapped)
 
     @functools.cached_property
     def _scratch(self) -> Scratch:
@@ -346,13 +349,15 @@ class HostGram(Gram):
         self,
         engine: Filler,
         tiling: Tiling,
-        body: Body,
+        body: Body | None,
         out: np.ndarray | None,
         exact_diagonal: bool,
         what: str,
     ) -> None:
-        """Fill every tile and hand it to `body`."""
-        diagonal = self._rounded_diagonal() if exact_diagonal else None
+        """Fill every tile and hand it to `body`; without one, mirror the tiles of a triangle."""
+        # A distance of 0 that comes out of a product is not 0 by its rounding.
+        exact_diagonal &= self.square and bool(self.program.multiplied)
+        diagonal = self._diagonal if exact_diagonal else None
 
         def fill(rows: slice, columns: slice, scratch: Scratch) -> None:
             if out is not None:
@@ -361,18 +366,17 @@ class HostGram(Gram):
                 shape = (rows.stop - rows.start, columns.stop - columns.start)
                 tile = scratch.get("result", shape, self.dtype)
             engine.fill(rows, columns, tile, scratch)
-            set_diagonal(tile, rows, columns, diagonal)
-            body(rows, columns, tile, scratch)
+            if diagonal is not None:
+                set_diagonal(tile, rows, columns, diagonal)
+            if body is not None:
+                body(rows, columns, tile, scratch)
+            elif tiling.triangle and out is not None:
+                mirror(out, rows, columns)
 
         # One thread of ours means one of BLAS.
         single = tiling.threads == 1 and (out is None or not self.program.fused)
         with single_threaded_blas() if single else nullcontext():
             sweep(tiling, fill, what)
-
-    def rows_of_k(
-        self, examples: Any = None, *, threads: int = 1, growing: bool = False
-    ) -> RowsOfK:
-        return RowsOfK.growing(self) if growing else RowsOfK(self, examples, threads)
 
     def describe(self) -> tuple[Plan, str]:
         plan = self._plan()
@@ -384,21 +388,17 @@ class HostGram(Gram):
         return "" if series is None else in_words(series[1], float(np.finfo(self.dtype).eps))
 
     def products_in_words(self) -> dict[Input, str]:
-        x, z = self.sides()
+        x, z = self.operands()
         filler = Filler(self.program, x, z, paneled=self._plan().paneled)
         ways = {key: filler.product(key) for key in self.program.multiplied}
         sparse = {key: way.words for key, way in ways.items() if way is not PRODUCTS[-1]}
         return sparse | {key: str(rows) for key, rows in x.grids.items()}
 
-    def sides(self) -> tuple[Operand, Operand]:
+    def operands(self) -> tuple[Operand, Operand]:
         """The prepared rows of X and Z, for what walks K without this class."""
         return self._x, self._z
 
     # --- the machinery ---------------------------------------------------------------------
-
-    def _rounded_diagonal(self) -> np.ndarray | None:
-        """k(x, x) where a distance of 0 comes out of a product, and is not 0 by its rounding."""
-        return self._diagonal if self.square and self.program.multiplied else None
 
     def _plan(self, dense: bool = False, fixed: int = 0, factor: int = 0) -> Plan:
         return make_plan(self.program, self._x, self._z, dense, fixed, factor)

@@ -6,6 +6,7 @@ The constants say where numbers are in the arrays that these loops read and writ
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 
@@ -49,20 +50,20 @@ class Problems:
         self.sizes: np.ndarray = self.starts[1:] - self.starts[:-1]
         problem, self.sides = flat.problem, len(flat.problem.linear)
         # A variable with two sides is one with a kink at 0.
-        self.variables = np.zeros((len(self.rows), 6))
+        self.variables: np.ndarray = np.zeros((len(self.rows), 6))
         self.variables[:, PLUS], self.variables[:, MINUS] = problem.linear[0], problem.linear[-1]
         self.variables[:, LOWER], self.variables[:, UPPER] = problem.lower[-1], problem.upper[0]
-        self.started = problem.start is not None
+        self.started: bool = problem.start is not None
         if problem.start is not None:
             self.variables[:, A] = problem.start.sum(axis=0)
         self.groups, self.n_groups = np.zeros(len(self.rows), np.int8), 1
         if problem.groups is not None:
             self.groups[:] = problem.groups[0]
             self.n_groups = int(self.groups.max()) + 1
-        self.found = np.zeros((len(flat), 2))
+        self.found: np.ndarray = np.zeros((len(flat), 2))
         limits = np.maximum(SVM_STEPS, SVM_STEPS_PER_ROW * self.sizes)
-        self.limits = np.minimum(limits, max_iter) if max_iter >= 0 else limits
-        self.taken = np.zeros(len(flat), dtype=np.int64)
+        self.limits: np.ndarray = np.minimum(limits, max_iter) if max_iter >= 0 else limits
+        self.taken: np.ndarray = np.zeros(len(flat), dtype=np.int64)
 
     def measure(self) -> None:
         """Compute the `objective`, the `gap` and the `thresholds` of every problem.
@@ -73,9 +74,9 @@ class Problems:
         begins, flat = self.starts[:-1], self.variables
         a, F, (up, low) = flat[:, A], flat[:, IMAGE], masks(flat)
         linear = np.where(a > 0, flat[:, PLUS], flat[:, MINUS])
-        self.objective = np.add.reduceat(a * (0.5 * F + linear), begins)
-        self.gap = np.full(len(begins), -np.inf)
-        self.thresholds = np.empty((len(begins), self.n_groups))
+        self.objective: np.ndarray = np.add.reduceat(a * (0.5 * F + linear), begins)
+        self.gap: np.ndarray = np.full(len(begins), -np.inf)
+        self.thresholds: np.ndarray = np.empty((len(begins), self.n_groups))
         for g in range(self.n_groups):
             grows, shrinks = up - F, -low - F
             if self.n_groups > 1:
@@ -97,9 +98,19 @@ class Problems:
         error = rounding * float(np.abs(diagonal).max()) * length
         return np.flatnonzero(error > SINGLE_SHARE * self.tol)
 
-    def unfinished(self) -> np.ndarray:
-        """Problems that took all the steps they may take here, and may take more elsewhere."""
-        late = (self.taken >= self.limits) & (self.gap > self.tol)
+    def alone(self, p: int) -> Problems:
+        """Problem `p` by itself, in the same memory."""
+        one, part = copy(self), slice(int(self.starts[p]), int(self.starts[p + 1]))
+        one.starts, one.sizes = self.starts[p : p + 2] - part.start, self.sizes[p : p + 1]
+        for name in ("rows", "variables", "groups"):
+            setattr(one, name, getattr(self, name)[part])
+        for name in ("found", "limits", "taken"):
+            setattr(one, name, getattr(self, name)[p : p + 1])
+        return one
+
+    def late(self) -> np.ndarray:
+        """Problems that took all steps before Newton's help, and may take more."""
+        late = self.taken >= self.limits
         return np.flatnonzero(late & ((self.max_iter < 0) | (self.taken < self.max_iter)))
 
     def solutions(self) -> Solutions:

@@ -1,4 +1,4 @@
-"""Rows of K on a device, kept or recomputed: what `mercer.gram.rows_of_k` is on the host.
+"""Rows of K on a device, kept or recomputed.
 
 60 000 rows in float32 are 14 GB, which a large GPU holds and computes in a tenth of a second. Where
 all of K does not fit the memory limit, blocks of it are computed when a step needs them.
@@ -61,7 +61,7 @@ class ComputedRows:
     def __init__(self, gram: CudaGram) -> None:
         self.gram, self.diagonal = gram, gram.diagonal_tensor()
         # The rows of a problem are copied, and split into two halves of their digits.
-        self.held = 4 * gram.shape[0] * gram.bytes_per_row
+        self.held: int = 4 * gram.shape[0] * gram.bytes_per_row
 
     def block(self, rows: torch.Tensor, twins: bool) -> torch.Tensor:
         problems, size = rows.shape
