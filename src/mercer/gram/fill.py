@@ -43,8 +43,12 @@ class Filler:
         swapped: bool = False,
         paneled: frozenset[Any] = frozenset(),
     ) -> None:
-        self.program, self.x, self.z, self.compiled = program, x, z, compiled
-        self.swapped, self.paneled = swapped, paneled
+        self.program: Program = program
+        self.x: Operand = x
+        self.z: Operand = z
+        self.compiled: Any = compiled
+        self.swapped: bool = swapped
+        self.paneled: frozenset[Any] = paneled
 
     def fill(self, rows: slice, columns: slice, out: np.ndarray, scratch: Scratch) -> None:
         """Write k of these rows and columns into `out`."""

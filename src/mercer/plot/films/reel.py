@@ -50,7 +50,10 @@ class Film:
         seconds: float = 0.25,
         page: str | None = None,
     ) -> None:
-        self.figure, self.draw, self.count, self.seconds = figure, draw, count, seconds
+        self.figure: Any = figure
+        self.draw: Callable[[int], str] = draw
+        self.count: int = count
+        self.seconds: float = seconds
         self.page = page
 
     def __repr__(self) -> str:
