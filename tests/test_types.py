@@ -52,7 +52,7 @@ def test_every_mistake_is_seen(complaints: list[str]) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("pyright") is None, reason="pyright is not installed")
 def test_nineteen_of_twenty_public_types_are_known(tmp_path: Path) -> None:
-    """The others are mostly classes of scikit-learn, which has no types, and what derives from them."""
+    """The others are mostly what derives from classes of scikit-learn, which has no types."""
     paths = [str(Path(sys.executable).parent), os.environ["PATH"]]
     run = subprocess.run(
         ["pyright", "--verifytypes", "mercer", "--ignoreexternal", "--outputjson"],

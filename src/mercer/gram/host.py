@@ -221,7 +221,8 @@ class HostGram(Gram):
         fixed = columns.nbytes + (1 + sums) * result.nbytes
         plan = self._plan(fixed=fixed, factor=columns.shape[1])
         engine = self._filler(plan)
-        if plan.compiled and self.program.fused and columns.shape[1] <= tuning.FUSED_COLUMNS:
+        few = columns.shape[1] <= tuning.FUSED_COLUMNS and not sums
+        if plan.compiled and self.program.fused and few:
             self._fused_product(plan, engine, columns, result)
         else:
             self._tiled_product(plan, engine, columns, result)

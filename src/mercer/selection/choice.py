@@ -226,6 +226,8 @@ class Choice:
                 f"{asked_for[0].failed}. Name another kernel, or none for those that suit the data."
             )
         self.winner: Entry = first_stored(standing)
+        if self.finals is not None and not self.interrupted:
+            self.winner = self.finals.affordable(self.winner)
         with self.until_interrupted():
             say(f"last fit: {self.winner.trainer.learner}")
             models = {} if self.finals is None else self.finals.models

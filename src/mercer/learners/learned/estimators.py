@@ -102,6 +102,13 @@ class _Learned(Savable, BaseEstimator):
             shape, t = recipe.shapes[0], Y[some] - mean
             self.alpha_ = solved(self.kernel_, shape, Z[some], t, w[some], penalties).penalty
         self.norm_, self.rounds_ = recipe.member.norm, len(roots)
+        self.chosen_ = {
+            "metric": recipe.member.metric,
+            "rounds": len(roots),
+            "norm": recipe.member.norm,
+            "inputs": recipe.member.inputs,
+            "power": recipe.shapes[last].power,
+        }
         self.metric_ = np.ones(Z.shape[1]) if root is None else squared(root)
         self.metrics_ = [squared(one) for one in roots]
         self.error_ = recipe.error
@@ -111,7 +118,11 @@ class _Learned(Savable, BaseEstimator):
         """f of least squares, with the means of the targets as intercepts."""
         mean = np.average(Y, axis=0, weights=w)
         ridge = KernelRidge(
-            self.kernel_, alpha=self.alpha_, fit_intercept=False, n_centers=self.n_centers
+            self.kernel_,
+            alpha=self.alpha_,
+            fit_intercept=False,
+            solver="auto" if self.n_centers is None else "nystrom",
+            n_centers=self.n_centers,
         )
         f = ridge.fit(Z, Y - mean, sample_weight=w).expansion_
         return KernelExpansion(self.kernel_, f.points, f.coef.reshape(len(f), -1), mean)
@@ -159,7 +170,7 @@ class RFMRegressor(MultiOutputMixin, RegressorMixin, _Learned):
     alpha : "loo" or float, default "loo"
         λ; "loo" chooses by the leave-one-out error.
     n_centers : int or None
-        Of tables too large for an exact solution, as in `KernelRidge`.
+        Solve in the span of so many rows, as in `KernelRidge`; None: exactly, where memory allows.
 
     Attributes
     ----------
@@ -171,6 +182,8 @@ class RFMRegressor(MultiOutputMixin, RegressorMixin, _Learned):
         The share of each column in the average of ‖∇f‖², columns being of one spread.
     rounds_ : int
     norm_ : float
+    chosen_ : dict
+        What was chosen, as parameters: with them a fit on more rows takes less time.
     expansion_ : KernelExpansion
         f as a function of the rows that `inputs_` makes.
     kernel_ : Kernel
@@ -234,7 +247,8 @@ class RFMClassifier(ClassifierMixin, _Learned):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    metric_, metrics_, importances_, rounds_, norm_, expansion_, kernel_, alpha_, inputs_, error_
+    metric_, metrics_, importances_, rounds_, norm_, chosen_, expansion_, kernel_, alpha_, inputs_
+    error_
         As in `RFMRegressor`.
 
     Examples

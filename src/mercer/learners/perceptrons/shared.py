@@ -26,7 +26,7 @@ from mercer._parameters import (
     checked,
     random_from,
 )
-from mercer._steps import told
+from mercer._steps import recorded
 from mercer.learners._base import check_fitted, classes_of, encode
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners._options import NotConverged, class_factors, labeled, weights_or_none
@@ -349,7 +349,7 @@ class PerceptronBase(ClassifierMixin):
         """Fit, and give every visit of the predictor that is kept."""
         with warnings.catch_warnings(), config(device="cpu"):
             warnings.simplefilter("ignore", NotConverged)
-            parts = told(lambda: self.fit(X, y))  # type: ignore[attr-defined]
+            parts = recorded(lambda: self.fit(X, y))  # type: ignore[attr-defined]
         columns = ((v.positions, v.scores, v.units) for v in parts)
         return Visits(*(np.concatenate(c)[: self.n_visits_] for c in zip(*columns, strict=True)))
 

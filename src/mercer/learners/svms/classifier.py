@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._arrays import host, is_chunked, is_tensor, like, winners
 from mercer._config import config
 from mercer._parameters import Anything, Check, Flag, Maybe, OneOf, Positive, Share
-from mercer._steps import PairStep, told
+from mercer._steps import PairStep, recorded
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import estimator
 from mercer.learners._base import classes_of
@@ -236,7 +236,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
             raise ValueError("steps() shows the problem with a finite C, not that of nu or C=inf")
         model = clone(self).set_params(probability=False)
         with config(device="cpu"):
-            found = told(lambda: model.fit(host(X), y, sample_weight))
+            found = recorded(lambda: model.fit(host(X), y, sample_weight))
         if len(model.classes_) > 2:
             raise ValueError(
                 f"steps() shows one problem, not those of {len(model.classes_)} classes"

@@ -208,7 +208,7 @@ class Race(Forecasts):
             except (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError) as error:
                 entry.failed = f"{type(error).__name__}: {error}"
                 return
-            entry.history[size] = entry.seconds
+            entry.history[size] = entry.seconds / size**entry.trainer.grid.exponent
             if repeat == 0:
                 entry.folds += 1
 
