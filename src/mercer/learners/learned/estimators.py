@@ -6,10 +6,10 @@ from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin
 from sklearn.utils.validation import validate_data
 
 from mercer._arrays import host, is_chunked
+from mercer._bases import BaseEstimator, MultiOutputMixin
 from mercer._machine.threads import single_threaded_blas
 from mercer._parameters import (
     Anything,

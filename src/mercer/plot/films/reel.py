@@ -9,6 +9,7 @@ import json
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 PALETTE = 128
 
 
+@dataclass(eq=False, repr=False)
 class Film:
     """A figure, and `draw(i)`, which draws frame i of `count` into it and gives its caption.
 
@@ -42,19 +44,11 @@ class Film:
     3
     """
 
-    def __init__(
-        self,
-        figure: Any,
-        draw: Callable[[int], str],
-        count: int,
-        seconds: float = 0.25,
-        page: str | None = None,
-    ) -> None:
-        self.figure: Any = figure
-        self.draw: Callable[[int], str] = draw
-        self.count: int = count
-        self.seconds: float = seconds
-        self.page = page
+    figure: Any
+    draw: Callable[[int], str]
+    count: int
+    seconds: float = 0.25
+    page: str | None = None
 
     def __repr__(self) -> str:
         return f'<Film of {self.count} frames: film.save("x.gif"), ".html", ".mp4" or ".png">'
