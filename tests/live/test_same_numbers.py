@@ -159,7 +159,7 @@ def compare(states, seed, run):
         next(turn)  # so that a kernel meets another learner in the next state
         for k, spec in kernels:
             name = next(turn)
-            if name in CONVEX and k.claim().holds is not True:
+            if name in CONVEX and k.claim(3).holds is not True:
                 continue
             options, make = LEARNERS[name](k, rng)
             trace, model = None, make(options)
@@ -243,7 +243,7 @@ def test_gram_matrices_processes_and_kernel_pca():
         X, _, Q = problem(rng)
         job = {"kernel": spec, "X": X.ravel().tolist(), "Q": Q.ravel().tolist(), "width": 3}
         gp = None
-        if k.claim().holds is True:
+        if k.claim(3).holds is True:
             t = rng.normal(size=len(X))
             noise = float(rng.uniform(0.1, 1.0))
             job |= {"t": t.tolist(), "noise": noise}

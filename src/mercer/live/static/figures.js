@@ -98,8 +98,7 @@ class PlaneFigure extends Figure {
     const terms = model.coef ? state.y.filter((_, i) => model.coef.some((c) => c[i])).length : model.n;
     this.final = this.field(Math.min(COARSE, Math.floor(Math.sqrt(PAIRS / Math.max(1, terms)))));
     this.say();
-    this.moment(this.playbar.at);
-    this.plane.paint();
+    this.moment(this.playbar.at, true);
   }
 
   rest() {
@@ -124,7 +123,8 @@ class PlaneFigure extends Figure {
     this.words.textContent = `${parts.filter(Boolean).join(", ")}.`;
   }
 
-  moment(t) {
+  // The picture after t visits: within the next frame, or now.
+  moment(t, now = false) {
     const {plane, visits} = this, between = visits && t !== null && t < visits.length;
     if (between && !visits.columns) {
       const at = Float64Array.from(visits.used.flatMap((i) => [plane.points.X[2 * i], plane.points.X[2 * i + 1]])), {kernel} = this.model;
@@ -133,7 +133,7 @@ class PlaneFigure extends Figure {
     plane.field = between ? {...this.final, size: visits.size, outputs: visits.outputs, data: visits.field(t), margins: false} : this.final;
     plane.alpha = between ? visits.alpha(t, plane.points.y.length) : this.alpha;
     plane.visited = between && t > 0 ? visits.index[t - 1] : -1;
-    plane.draw();
+    if (now) plane.paint(); else plane.draw();
     const byHand = this.spec.learner === "walk" && visits?.outputs === 1 && plane.points.y.length <= BY_HAND;
     this.hand.replaceChildren(byHand ? walk(visits, t, plane.points.y, this.model.classes, (i, j) => this.model.K[i * this.model.n + j]) : "");
   }
