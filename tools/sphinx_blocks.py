@@ -114,6 +114,13 @@ def write_figures(app: Sphinx, _error: Any) -> None:
     (folder / "live.css").write_text(read("live.css"), encoding="utf-8")
 
 
+def styled(_settings: Any, _file: str) -> None:
+    """Begin a script of the gallery with the library's look."""
+    import matplotlib.pyplot as plt
+
+    plt.style.use("mercer.plot.mercer")
+
+
 def items(
     _name: str, _raw: str, text: str, *_: Any, **__: Any
 ) -> tuple[list[nodes.Node], list[Any]]:

@@ -163,8 +163,7 @@ def network(expansion: Any, x: Any = None, most: int = 5, output: int = 0, ax: A
     score = "" if x is None else f"\n= {np.ravel(expansion(np.asarray(x)))[output]:.3g}"
     _node(ax, 2, 0.5, f"Σ αᵢK(xᵢ, x){score}")
     left = len(coef) - len(order)
-    ax.set_title("score(c, x)" + (f": {len(order)} of {len(coef)} points" if left else ""))
-    return ax
+    return tidy(ax, "score(c, x)" + (f": {len(order)} of {len(coef)} points" if left else ""))
 
 
 def _node(ax: Any, x: float, y: float, text: str) -> None:
