@@ -73,16 +73,17 @@ def is_plain(X: Any) -> bool:
     """Whether X passes every check unchanged: finite floats in a NumPy array, in order."""
     if type(X) is not np.ndarray or not X.flags.c_contiguous or not X.size:
         return False
-    return X.dtype in _FLOATS and bool(np.isfinite(X).all())
+    return X.dtype in FLOATS and bool(np.isfinite(X).all())
 
 
 def are_float_rows(X: Any) -> bool:
     """Whether X is an array or a CSR matrix of floats, with at least one row; no number is read."""
     plain = type(X) is np.ndarray or (is_sparse(X) and X.format == "csr")
-    return bool(plain and X.ndim == 2 and X.shape[0] and X.dtype in _FLOATS)
+    return bool(plain and X.ndim == 2 and X.shape[0] and X.dtype in FLOATS)
 
 
-_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+#: The types of numbers that K is computed in.
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 def host(X: Any) -> Any:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from contextvars import ContextVar, Token
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Self
 
 from mercer._lazy import record
@@ -36,7 +37,7 @@ class Settings:
     cluster: Any = None
     checkpoint: str | None = None
 
-    @property
+    @cached_property
     def memory_bytes(self) -> int:
         return self.memory if self.memory is not None else whole_memory() // 2
 

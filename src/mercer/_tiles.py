@@ -15,10 +15,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from mercer._lazy import record
 from mercer._machine.deadline import check_time
 from mercer._machine.threads import run_threads
 from mercer._progress import progress
@@ -42,12 +42,12 @@ class Scratch:
 Body = Callable[[slice, slice, Scratch], None]
 
 
-@record
-class Tiling:
+class Tiling(NamedTuple):
     """How a matrix is cut: the shape of a tile, and how many threads share the panels.
 
     `triangle`: only tiles on or above the diagonal. `fixed`: panel i always goes to thread
-    i mod threads, so that sums collected per thread come out the same every time.
+    i mod threads, so that sums collected per thread come out the same every time. `runs`: the
+    columns of the tiles of each panel, where not all of them are wanted.
     """
 
     shape: tuple[int, int]
@@ -55,6 +55,7 @@ class Tiling:
     threads: int
     triangle: bool = False
     fixed: bool = False
+    runs: tuple[list[slice], ...] = ()
 
 
 def cut(start: int, stop: int, step: int) -> Iterator[slice]:
@@ -84,7 +85,8 @@ def sweep(tiling: Tiling, body: Body, what: str = "kernel") -> None:
                     panel = next(mine, None)
                 if panel is None:
                     return
-                for columns in cut(panel.start if tiling.triangle else 0, m, width):
+                every = cut(panel.start if tiling.triangle else 0, m, width)
+                for columns in tiling.runs[panel.start // height] if tiling.runs else every:
                     if stop.is_set():
                         return
                     check_time()
@@ -107,11 +109,8 @@ MIRROR = 64
 _BELOW = np.tri(MIRROR, k=-1, dtype=bool)
 
 
-def set_diagonal(
-    tile: np.ndarray, rows: slice, columns: slice, diagonal: np.ndarray | None
-) -> None:
-    if diagonal is None:
-        return
+def set_diagonal(tile: np.ndarray, rows: slice, columns: slice, diagonal: np.ndarray) -> None:
+    """Write k(x, x) where a tile crosses the diagonal."""
     start, stop = max(rows.start, columns.start), min(rows.stop, columns.stop)
     if start < stop:
         at = np.arange(start, stop)

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -41,7 +40,7 @@ def test_compiled_loops_agree(columns, degree):
     gram = Anova(degree, 1.5).gram(X)
     plain, compiled = np.empty((20, 20)), np.empty((20, 20))
     for use, out in ((False, plain), (True, compiled)):
-        engine = gram._filler(replace(gram._plan(), compiled=use))
+        engine = gram._filler(gram._plan()._replace(compiled=use))
         engine.fill(slice(0, 20), slice(0, 20), out, Scratch(0))
     np.testing.assert_allclose(compiled, plain, rtol=1e-13)
     assert (plain > 0).all() == (degree <= columns)

@@ -27,16 +27,33 @@ if TYPE_CHECKING:
     from mercer.formula.inputs import Step
 
 _POOL: weakref.WeakValueDictionary[Hashable, Formula] = weakref.WeakValueDictionary()
+_INPUTS: weakref.WeakValueDictionary[tuple[Step, ...], Input] = weakref.WeakValueDictionary()
 _LOCK = threading.Lock()
 
 
-@record
 class Input:
-    """The rows a statistic is taken over: the data after `steps`, each applied once per row."""
+    """The rows a statistic is taken over: the data after `steps`, each applied once per row.
 
-    steps: tuple[Step, ...] = ()
+    Equal steps are one object, so that inputs are looked up by identity.
+    """
+
+    __slots__ = ("__weakref__", "steps")
+    steps: tuple[Step, ...]
+
+    def __new__(cls, steps: Iterable[Step] = ()) -> Input:
+        steps = tuple(steps)
+        with _LOCK:
+            rows = _INPUTS.get(steps)
+            if rows is None:
+                rows = _INPUTS[steps] = object.__new__(cls)
+                rows.steps = steps
+        return rows
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Input, (self.steps,))
 
     def then(self, *steps: Step) -> Input:
+        """These rows after more steps."""
         return Input(self.steps + steps)
 
     def __str__(self) -> str:

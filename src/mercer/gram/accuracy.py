@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer._lazy import record
 from mercer.formula import derive, evaluate, simplify
 from mercer.formula.nodes import Formula, statistics
 
@@ -45,8 +44,7 @@ def needs_double(formula: Formula) -> bool:
     return any(node.op == "reduce" and steep(node.args[0]) for node in statistics(formula))
 
 
-@record
-class Method:
+class Method(NamedTuple):
     """How ‖x − z‖² is made over one input: "product", "repaired" or "direct", centered or not.
 
     "loop": it and x·z by a compiled loop over the columns.
@@ -61,8 +59,7 @@ class Method:
 BY_SIZE = Method("direct", reason="few columns or few pairs: differences are as fast")
 
 
-@record
-class Ends:
+class Ends(NamedTuple):
     """The largest squared norms that decide: of all rows about 0 (`raw`), of all rows about the
     mean of Z (`centered`), and of Z alone about it (`spread`).
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mercer._config import show_bytes, warn_if_tight
 from mercer._tiles import Scratch, Tiling
 from mercer.formula import Formula, at_diagonal, evaluate, simplify
 from mercer.formula.derive import derive_by_name
@@ -63,11 +62,6 @@ class Gram(Arithmetic, ABC):
     resident: ClassVar[bool] = True
     #: Whether one process has all rows; pieces of them may be elsewhere.
     together: ClassVar[bool] = True
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        if cls is Gram:
-            raise TypeError("Gram is abstract: kernel.gram(X, Z) makes the one that fits the data")
-        return super().__new__(cls)
 
     # --- where it lives --------------------------------------------------------------------
 
@@ -328,19 +322,6 @@ def check_factor(shape: tuple[int, int], factor: tuple[int, ...]) -> None:
             f"K has shape {shape}; it multiplies vectors of length {shape[1]}, "
             f"not an array of shape {tuple(factor)}"
         )
-
-
-def check_room(shape: tuple[int, int], dtype: np.dtype, limit: int, where: str = "") -> None:
-    """Refuse a dense matrix that exceeds the memory limit, and say what works."""
-    need = shape[0] * shape[1] * dtype.itemsize
-    if need > limit:
-        raise MemoryError(
-            f"the dense {shape[0]} × {shape[1]} {dtype.name} matrix needs {show_bytes(need)}, but "
-            f"the memory limit{where} is {show_bytes(limit)}. G @ V and G.block(…) work within it, "
-            "and so do the solvers 'cg' and 'nystrom'; or raise it: mercer.set_config(memory=…)."
-        )
-    if not where:
-        warn_if_tight(need)
 
 
 def check_has_diagonal(gram: Gram) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._arrays import FLOATS
 from mercer._lazy import record
 from mercer.formula import nodes
 from mercer.formula.nodes import Formula, Input, Kind, const, dependence, statistics
@@ -219,18 +220,16 @@ class Form:
         self.reduced = frozenset(node.value[1] for node in nodes_read if node.op == "reduce")
         self.by_size = {node.value: BY_SIZE for node in self.distances}
         self.is_double = needs_double(formula)
-        self._in_range: dict[np.dtype, bool] = {}
 
     @cached_property
     def of_differences(self) -> Program:
         """The program that computes every distance from differences."""
         return compile_program(self.formula, self.by_size)
 
-    def is_always_in_range(self, dtype: np.dtype) -> bool:
-        """Whether no rows of finite numbers make a part of k overflow or underflow."""
-        if dtype not in self._in_range:
-            self._in_range[dtype] = is_always_in_range(self.formula, dtype)
-        return self._in_range[dtype]
+    @cached_property
+    def in_range(self) -> frozenset[np.dtype]:
+        """The types of numbers in which no finite rows make a part of k overflow or underflow."""
+        return frozenset(t for t in FLOATS if is_always_in_range(self.formula, t))
 
     @cached_property
     def reads_products(self) -> frozenset[Any]:

@@ -24,7 +24,6 @@ from mercer.gram.base import (
     Gram,
     check_factor,
     check_has_diagonal,
-    check_room,
     constant_diagonal,
     indices_of,
     simplified_diagonal,
@@ -33,7 +32,7 @@ from mercer.gram.fill import PRODUCTS, Filler
 from mercer.gram.form import Program, form_for
 from mercer.gram.fourier_series import AT_ONCE, Series, in_words
 from mercer.gram.operand import Operand, row_value
-from mercer.gram.plan import Cost, Plan, make_plan, operations
+from mercer.gram.plan import Cost, Plan, check_room, make_plan, operations
 from mercer.gram.prepare import prepare, swap_values
 from mercer.gram.rows import Rows
 from mercer.gram.rows_of_k import RowsOfK
@@ -152,13 +151,8 @@ class HostGram(Gram):
         K = np.empty(self.shape, dtype=self.dtype) if out is None else out
         halves = self.square and self.program.symmetric
         triangle = halves and plan.threads * plan.tile[0] < 2 * self.shape[0]
-
-        def body(rows: slice, columns: slice, tile: np.ndarray, scratch: Scratch) -> None:
-            if triangle:
-                mirror(K, rows, columns)
-
         tiling = Tiling(self.shape, plan.tile, plan.threads, triangle)
-        self._run(self._filler(plan), tiling, body, K, True, "Gram matrix")
+        self._run(self._filler(plan), tiling, None, K, True, "Gram matrix")
         return K
 
     @property
@@ -192,7 +186,8 @@ class HostGram(Gram):
         with blas_for_product(multiplications):
             engine.fill(rows, columns, K, Scratch(0))
         if self.square:
-            set_diagonal(K, rows, columns, self._rounded_diagonal())
+            if self.program.multiplied:
+                set_diagonal(K, rows, columns, self._diagonal)
             # Sums of three numbers, and sums in products, depend on their order.
             if self.program.row_x or not self.program.fused:
                 mirror(K, rows, columns)
@@ -346,13 +341,15 @@ class HostGram(Gram):
         self,
         engine: Filler,
         tiling: Tiling,
-        body: Body,
+        body: Body | None,
         out: np.ndarray | None,
         exact_diagonal: bool,
         what: str,
     ) -> None:
-        """Fill every tile and hand it to `body`."""
-        diagonal = self._rounded_diagonal() if exact_diagonal else None
+        """Fill every tile and hand it to `body`; without one, mirror the tiles of a triangle."""
+        # A distance of 0 that comes out of a product is not 0 by its rounding.
+        exact_diagonal &= self.square and bool(self.program.multiplied)
+        diagonal = self._diagonal if exact_diagonal else None
 
         def fill(rows: slice, columns: slice, scratch: Scratch) -> None:
             if out is not None:
@@ -361,8 +358,12 @@ class HostGram(Gram):
                 shape = (rows.stop - rows.start, columns.stop - columns.start)
                 tile = scratch.get("result", shape, self.dtype)
             engine.fill(rows, columns, tile, scratch)
-            set_diagonal(tile, rows, columns, diagonal)
-            body(rows, columns, tile, scratch)
+            if diagonal is not None:
+                set_diagonal(tile, rows, columns, diagonal)
+            if body is not None:
+                body(rows, columns, tile, scratch)
+            elif tiling.triangle and out is not None:
+                mirror(out, rows, columns)
 
         # One thread of ours means one of BLAS.
         single = tiling.threads == 1 and (out is None or not self.program.fused)
@@ -395,10 +396,6 @@ class HostGram(Gram):
         return self._x, self._z
 
     # --- the machinery ---------------------------------------------------------------------
-
-    def _rounded_diagonal(self) -> np.ndarray | None:
-        """k(x, x) where a distance of 0 comes out of a product, and is not 0 by its rounding."""
-        return self._diagonal if self.square and self.program.multiplied else None
 
     def _plan(self, dense: bool = False, fixed: int = 0, factor: int = 0) -> Plan:
         return make_plan(self.program, self._x, self._z, dense, fixed, factor)

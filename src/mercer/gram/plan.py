@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import mercer.tuning as tuning
 from mercer._arrays import is_sparse
-from mercer._config import get_config, show_bytes
+from mercer._config import get_config, show_bytes, warn_if_tight
 from mercer._escape.terminal import printable
-from mercer._lazy import record
 from mercer._machine.threads import WORTH_FLOPS
 from mercer.formula.nodes import Formula, Input
 from mercer.gram.form import Program
@@ -25,8 +24,7 @@ from mercer.gram.operand import CHUNK, Operand
 from mercer.gram.rows import scatters, stays_sparse
 
 
-@record
-class Cost:
+class Cost(NamedTuple):
     """The work of one evaluation of all pairs."""
 
     flops: float
@@ -34,8 +32,7 @@ class Cost:
     bytes_written: float
 
 
-@record
-class Plan:
+class Plan(NamedTuple):
     """How K is made: a value that can be printed and compared.
 
     `paneled`: the inputs whose sparse rows are multiplied in panels.
@@ -121,6 +118,19 @@ def make_plan(
     tile, threads = fitted
     scratch = tile[0] * (tile[1] * per_pair + per_row) + tile[1] * products.per_column
     return Plan(shape, tile, threads, compiled, work, int(threads * scratch), products.paneled)
+
+
+def check_room(shape: tuple[int, int], dtype: np.dtype, limit: int, where: str = "") -> None:
+    """Refuse a dense matrix that exceeds the memory limit, and say what works."""
+    need = shape[0] * shape[1] * dtype.itemsize
+    if need > limit:
+        raise MemoryError(
+            f"the dense {shape[0]} × {shape[1]} {dtype.name} matrix needs {show_bytes(need)}, but "
+            f"the memory limit{where} is {show_bytes(limit)}. G @ V and G.block(…) work within it, "
+            "and so do the solvers 'cg' and 'nystrom'; or raise it: mercer.set_config(memory=…)."
+        )
+    if not where:
+        warn_if_tight(need)
 
 
 def _fitted_tile(

@@ -74,7 +74,8 @@ def prepare(
     Without Z it is K(X, X).
     """
     other = X if Z is None else Z
-    dtype = _DOUBLE if form.is_double else common_dtype((*X.dtypes, *other.dtypes))
+    dtypes = (*X.dtypes, *other.dtypes)
+    dtype = _DOUBLE if form.is_double or _DOUBLE in dtypes else common_dtype(dtypes)
     choice = _choose(form, X, other, dtype)
     program = choice.program
     x = choice.operand(X, dtype, 0)
@@ -86,7 +87,7 @@ def prepare(
     if program.row_x or program.row_z:
         add_values(x, program.row_x, "X")
         add_values(z, program.row_z, "X" if Z is None else "Z")
-    if not form.is_always_in_range(dtype):
+    if dtype not in form.in_range:
         check_range(form.formula, x, z, dtype)
     return x, z, program, choice.methods
 
@@ -94,9 +95,10 @@ def prepare(
 def _choose(form: Form, X: Rows, Z: Rows, dtype: np.dtype) -> _Choice:
     """Decide how K is made of these rows: by sizes and, where they do not decide, by norms."""
     left, right = X.numbers(dtype), Z.numbers(dtype)
-    if X.is_sparse or Z.is_sparse:
+    sparse = X.is_sparse or Z.is_sparse
+    if sparse:
         left, right = made_dense(X, Z, left, right)
-    by_size = True
+    by_size = not (sparse and any(map(is_sparse, (*left.values(), *right.values()))))
     for key, x in left.items():
         z = right[key]
         if x is not z:
@@ -113,11 +115,9 @@ def _choose(form: Form, X: Rows, Z: Rows, dtype: np.dtype) -> _Choice:
 
 
 def is_direct(x: Any, z: Any) -> bool:
-    """Whether differences of these rows cost no more than a product, whatever the numbers are."""
-    if is_sparse(x) or is_sparse(z):
-        return False
+    """Whether differences of dense rows cost no more than a product, whatever the numbers are."""
     few = x.shape[1] <= DIRECT_COLUMNS
-    return bool(few or len(x) * len(z) * x.shape[1] <= SMALL_WORK)
+    return bool(few or x.shape[0] * z.shape[0] * x.shape[1] <= SMALL_WORK)
 
 
 def add_values(operand: Operand, formulas: tuple[Formula, ...], name: str) -> Operand:
@@ -172,7 +172,7 @@ def _methods(
     for node in form.distances:
         key = node.value
         X, Z = numbers[0][key], numbers[1][key]
-        if is_direct(X, Z):
+        if not (is_sparse(X) or is_sparse(Z)) and is_direct(X, Z):
             methods[key], centers[key] = accuracy.BY_SIZE, None
             continue
         chosen = _of_product(form, node, rows, (X, Z), dtype, grids)

@@ -170,9 +170,6 @@ def dtype_of(raw: Any, rows: Input, values: Any) -> np.dtype:
 
 def common_dtype(dtypes: Iterable[Any]) -> np.dtype:
     """float32 where all floating numbers are float32; float64 otherwise."""
-    dtypes = list(dtypes)
-    if _DOUBLE in dtypes:
-        return _DOUBLE
     kinds = {d.newbyteorder("=") for d in dtypes if getattr(d, "kind", "") == "f"}
     return np.dtype(np.float32) if kinds == {np.dtype(np.float32)} else _DOUBLE
 

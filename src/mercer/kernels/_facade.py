@@ -32,14 +32,16 @@ class Facade:
         >>> round(Gaussian()(1.0, 2.0), 4)
         0.6065
         """
-        if is_number(X) and (Z is None or is_number(Z)) and not self.is_opaque:
-            return float(self([[float(X)]], [[float(X if Z is None else Z)]])[0, 0])
+        if type(X) is not np.ndarray or (Z is not None and type(Z) is not np.ndarray):
+            if is_number(X) and (Z is None or is_number(Z)) and not self.is_opaque:
+                return float(self([[float(X)]], [[float(X if Z is None else Z)]])[0, 0])
+            if is_tensor(X) or is_tensor(Z):
+                from mercer.gram.tensors import tensor_block
 
-        if is_tensor(X) or is_tensor(Z):
-            from mercer.gram.tensors import tensor_block
+                return tensor_block(self, X, Z)
+        from mercer.gram import make_gram
 
-            return tensor_block(self, X, Z)
-        return self.gram(X, Z).dense()
+        return make_gram(self, X, Z).dense()
 
     def gram(self: Any, X: Any, Z: Any = None) -> Gram:
         """The lazy Gram operator: nothing is computed until asked for."""

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, MutableMapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from functools import wraps
 from importlib import import_module
 from typing import Any, TypeVar, dataclass_transform
@@ -87,11 +87,19 @@ KERNELS = Catalog()
 def frozen(cls: K) -> K:
     """What every kernel is: a read-only dataclass; `Kernel` gives it identity and text."""
     read_only(cls)
-    init, known = cls.__init__, {field.name for field in fields(cls)}  # type: ignore[arg-type]
+    init, order = cls.__init__, [field.name for field in fields(cls)]  # type: ignore[arg-type]
+    defaults = {f.name: f.default for f in fields(cls) if f.default is not MISSING}  # type: ignore[arg-type]
 
     @wraps(init)
     def by_any_name(self: Kernel, *values: Any, **named: Any) -> None:
-        init(self, *values, **(named if named.keys() <= known else respelled(cls, named)))
+        if not named.keys() <= set(order):
+            named = respelled(cls, named)
+        every = defaults | dict(zip(order, values, strict=False)) | named
+        twice = named and not named.keys().isdisjoint(order[: len(values)])
+        if twice or len(values) > len(order) or len(every) < len(order):
+            init(self, *values, **named)  # the error in Python's own words
+        self.__dict__.update(every)
+        self.__post_init__()
 
     cls.__init__ = by_any_name  # type: ignore[assignment]
     return cls

@@ -239,6 +239,13 @@ def test_nothing_is_skipped_where_everything_is_near(rng: np.random.Generator) -
     assert near_tiles.near_tiles(Epanechnikov(0.01).formula(), rng.random((3000, 9)), X) is None
 
 
+def test_tiles_out_of_reach_are_not_visited(rng: np.random.Generator, eager: None) -> None:
+    X = rng.random((3000, 2))
+    W, seen = weights(Epanechnikov(0.02), X, X), []
+    W.sweep(lambda rows, columns, w: seen.append(w.size))
+    assert 0 < sum(seen) < 0.5 * len(X) ** 2
+
+
 # --- on the line -------------------------------------------------------------------------------
 
 

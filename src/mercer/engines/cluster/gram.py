@@ -14,8 +14,8 @@ from mercer.engines.cluster.pool import Call, gather, reduce
 from mercer.engines.cluster.sums import center_panels, floats
 from mercer.formula import Formula
 from mercer.gram import host_gram, solver_gram
-from mercer.gram.base import Body, Gram, check_factor, check_room, simplified
-from mercer.gram.plan import Cost
+from mercer.gram.base import Body, Gram, check_factor, simplified
+from mercer.gram.plan import Cost, check_room
 from mercer.kernels.core import Kernel
 
 #: Rows of a task, of an array next to points in pieces.

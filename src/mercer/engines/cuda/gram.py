@@ -55,13 +55,12 @@ from mercer.gram.base import (
     Gram,
     check_factor,
     check_has_diagonal,
-    check_room,
     indices_of,
     simplified,
 )
 from mercer.gram.form import Program, compile_program, prepared_norm
 from mercer.gram.fourier_series import Series, in_words
-from mercer.gram.plan import Cost
+from mercer.gram.plan import Cost, check_room
 from mercer.gram.rows import check_widths, numeric_inputs
 from mercer.kernels.core import Kernel
 from mercer.tuning import DIRECT_COLUMNS

@@ -62,18 +62,14 @@ def whole_rows(out: np.ndarray) -> np.ndarray:
     return np.lib.stride_tricks.as_strided(out, (out.shape[0], length), out.strides)
 
 
+@lru_cache(maxsize=1024)
 def can_compile(program: Program, dtype: np.dtype | None = None) -> bool:
     """Whether the loops of a program have a compiled form, in this precision if it is given.
 
     A product over many columns loses a digit in float32: NumPy makes it in float64.
     """
-    return may_compile() and _can_compile(program, dtype)
-
-
-@lru_cache(maxsize=1024)
-def _can_compile(program: Program, dtype: np.dtype | None) -> bool:
     single = dtype == np.float32 and any(is_column_product(s.node) for s in program.sources)
-    return not single and renderable(program)
+    return may_compile() and not single and renderable(program)
 
 
 @lru_cache(maxsize=512)

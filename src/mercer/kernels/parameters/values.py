@@ -52,8 +52,10 @@ class Parameters:
         return [(name, getattr(self, name)) for name in _names(cls)]
 
     def _key(self) -> tuple[Any, ...]:
-        values = (FrozenArray.of(v) if isinstance(v, np.ndarray) else v for _, v in self._fields())
-        return (type(self), *values)
+        """The class and the values, arrays by their bytes."""
+        cls: Any = type(self)
+        values = [self.__dict__[name] for name in _names(cls)]
+        return (cls, *(FrozenArray.of(v) if isinstance(v, np.ndarray) else v for v in values))
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Parameters) and self._key() == other._key())
@@ -61,7 +63,7 @@ class Parameters:
     def __hash__(self) -> int:
         # Kept, because formulas that hold kernels are looked up often.
         if "_hash" not in self.__dict__:
-            self._set("_hash", hash(self._key()))
+            self.__dict__["_hash"] = hash(self._key())
         return self.__dict__["_hash"]  # type: ignore[no-any-return]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -203,12 +205,14 @@ class Parameters:
 
     def __post_init__(self) -> None:
         """Every declared parameter is checked and converted; then what depends on several."""
-        who = type(self).__name__
         for name, check in self.parameters.items():
-            value = getattr(self, name)
-            word = isinstance(value, str) and value in WORDS
-            why = f"data choose {self._widths_there_are()}" if word else ""
-            self._set(name, checked(who, name, value, check, why))
+            value = self.__dict__[name]
+            try:
+                self.__dict__[name] = check(value)
+            except (TypeError, ValueError):
+                word = isinstance(value, str) and value in WORDS
+                why = f"data choose {self._widths_there_are()}" if word else ""
+                checked(type(self).__name__, name, value, check, why)
         self._check_together()
 
     def _check_together(self) -> None:

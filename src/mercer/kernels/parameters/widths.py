@@ -153,6 +153,29 @@ class Size(Number):
 SIZE = Size()
 
 
+class PerColumn:
+    """A positive number, or a 1-D list of them: one per column."""
+
+    words = f"{SIZE.words}, or one per column"
+
+    def __call__(self, value: Any) -> Any:
+        if np.ndim(value) == 0:
+            return SIZE(value)
+        try:
+            values = np.array(value).astype(float, casting="same_kind")  # not text, not complex
+        except (TypeError, ValueError):
+            raise TypeError from None
+        if values.ndim != 1 or not values.size:
+            raise ValueError
+        if not ((values >= SIZE.low) & (values <= SIZE.high)).all():
+            raise ValueError
+        values.setflags(write=False)
+        return values
+
+    def bad(self) -> Iterable[Any]:
+        return (0.0, -1.0, math.nan, math.inf, "1", None, 1j, [1.0, -1.0], [[1.0]], [], ["a"])
+
+
 @record
 class Meaning:
     """What a word is for one parameter: as text for the documentation, and as a number.

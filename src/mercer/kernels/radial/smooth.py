@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,7 @@ from mercer.formula.nodes import DIFFERENCE, Formula, Input, const, l1, linf, re
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Claim, Rule, within
 from mercer.kernels.core import Kernel
-from mercer.kernels.parameters import is_number
-from mercer.kernels.parameters.widths import SIZE, WORDS, Meaning, Spread, Width
+from mercer.kernels.parameters.widths import SIZE, WORDS, Meaning, PerColumn, Spread, Width
 
 #: Why a kernel of the difference x − z is positive semi-definite.
 FOURIER = "its Fourier transform is non-negative (Bochner)"
@@ -23,29 +21,6 @@ FOURIER = "its Fourier transform is non-negative (Bochner)"
 
 def _sigma_of(gamma: Any) -> float:
     return math.sqrt(0.5 / checked("Gaussian", "gamma", gamma, Positive()))
-
-
-class PerColumn:
-    """A positive number, or a 1-D list of them: one per column."""
-
-    words = f"{SIZE.words}, or one per column"
-
-    def __call__(self, value: Any) -> Any:
-        if is_number(value):
-            return SIZE(value)
-        try:
-            values = np.array(value).astype(float, casting="same_kind")  # not text, not complex
-        except (TypeError, ValueError):
-            raise TypeError from None
-        if values.ndim != 1 or not values.size:
-            raise ValueError
-        if not ((values >= SIZE.low) & (values <= SIZE.high)).all():
-            raise ValueError
-        values.setflags(write=False)
-        return values
-
-    def bad(self) -> Iterable[Any]:
-        return (0.0, -1.0, math.nan, math.inf, "1", None, 1j, [1.0, -1.0], [[1.0]], [], ["a"])
 
 
 @kernel

@@ -17,7 +17,6 @@ skipped too, and a row whose sum is so small that they could matter is computed 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -48,22 +47,12 @@ SKIPPED_TAIL = 1e-36
 
 
 @record
-class Runs(Tiling):
-    """A tiling in which each panel has its own runs of columns."""
-
-    runs: tuple[list[slice], ...] = ()
-
-    def columns(self, panel: slice) -> Iterator[slice]:
-        return iter(self.runs[panel.start // self.tile[0]])
-
-
-@record
 class Near:
     """The order of both sides, the tiles within reach, and the weight of what was left out."""
 
     rows: np.ndarray
     columns: np.ndarray
-    tiling: Runs
+    tiling: Tiling
     #: At most this is missing from a row sum (of weights times numbers up to 1).
     missing: float
 
@@ -88,7 +77,7 @@ def near_tiles(formula: Formula, X: Any, Z: Any) -> Near | None:
     runs = _runs(_boxes(x[rows], NEAR_PANEL), _boxes(z[columns], BOX), len(z), extent, longest)
     pairs = NEAR_PANEL * sum(run.stop - run.start for panel in runs for run in panel)
     threads = settings.n_threads if pairs >= THREAD_PAIRS else 1
-    tiling = Runs((len(x), len(z)), (NEAR_PANEL, longest), threads, runs=runs)
+    tiling = Tiling((len(x), len(z)), (NEAR_PANEL, longest), threads, runs=runs)
     return Near(rows, columns, tiling, extent.floor * len(z))
 
 
