@@ -74,8 +74,8 @@ def in_browser(answer, jobs):
     return found
 
 
-def in_node(answer, jobs):
-    code = script("learners") + answer + RUN
+def in_node(answer, jobs, first="learners"):
+    code = script(first) + answer + RUN
     done = subprocess.run(
         [NODE, "-e", code], input=json.dumps(jobs), capture_output=True, text=True
     )
@@ -274,6 +274,38 @@ def test_gram_matrices_processes_and_kernel_pca():
             assert np.abs(np.array(found["gp"]["mean"]) - mean).max() < CLOSE * size, k
             assert np.abs(np.array(found["gp"]["variance"]) - variance).max() < CLOSE * size, k
             assert abs(found["gp"]["evidence"] - evidence) < 1e-8 * max(1.0, abs(evidence)), k
+
+
+JUDGES = """
+function answer(job) {
+  const judges = new judges_js.Judges(job.images, job.labels), plain = (list) => list.map((one) => ({...one, voters: one.voters.map((v) => [v.label, v.weight])}));
+  return [plain(judges.answers(job.drawings)), plain(judges.answers([job.drawings[1]]))];
+}
+"""
+
+
+@needs_node
+def test_the_judges_of_digits_are_the_library_s():
+    from mercer.lab.compute.digits import JUDGES as LEARNERS
+    from mercer.lab.compute.digits import LEARNED, training
+
+    X, labels = training()
+    y = np.array(list(labels), dtype=int)
+    Q = np.asarray(mercer.data.digits().X)[LEARNED : LEARNED + 60]
+    job = {"images": X.ravel().tolist(), "labels": labels, "drawings": Q.tolist()}
+    (many, one), *_ = in_node(JUDGES, [job], "judges")
+    assert {v["name"] for v in many} == {"perceptron", "svm", "tangent"}
+    for found, (entry, kernel) in zip(many, LEARNERS, strict=True):
+        model = entry.make(kernel, {}).fit(X, y)
+        assert found["said"] == model.predict(Q).tolist(), found["name"]
+    far, near = model.kneighbors(Q[1:2], n_neighbors=8)
+    voters = one[2]["voters"]
+    assert [v[0] for v in voters] == y[near[0]].tolist()
+    np.testing.assert_allclose([v[1] for v in voters], far[0], rtol=1e-9)
+    first = LEARNERS[0][0].make(LEARNERS[0][1], {}).fit(X, y)
+    shares = np.sort(first.expansion_.contributions(Q[1:2])[:, one[0]["said"][0]])
+    weights = [v[1] for v in one[0]["voters"]]
+    np.testing.assert_allclose(weights, [*shares[::-1][:4], *shares[:4]], rtol=1e-9)
 
 
 @needs_node
