@@ -1,7 +1,6 @@
 // Digits: draw one, and see who recognizes it, by which images, and how far it may be turned.
 import {css, h, number, slider} from "./dom.js";
 import {Judges} from "./judges.js";
-import {Superseded} from "./talk.js";
 import * as address from "./address.js";
 
 // Strokes lie on a grid of 1/250, so that the address holds all of them.
@@ -119,14 +118,14 @@ export class Digits {
         this.judges = judges; this.message.hidden = true; this.settled = true;
         this.reply = {answers: judges.answers([first, ...ANGLES.map((a) => this.pixels(a)).map((p) => p ?? first)])};
         this.show(this.reply);
-      }, (error) => { if (!(error instanceof Superseded)) { this.message.textContent = error.message; this.message.hidden = false; } });
+      }, (error) => { this.learning = null; this.message.textContent = error.message; this.message.hidden = false; });
     }, 60);
   }
 
   // Those who judge: a page of its own brings them, the laboratory sends what they learn from.
   learned() {
-    if (this.judges ?? this.lab.judges) return Promise.resolve(this.judges ?? this.lab.judges);
-    return this.talk.ask("digits", {}).then((reply) => new Judges(reply.arrays.images.data, reply.labels));
+    if (this.lab.judges) return Promise.resolve(this.lab.judges);
+    return this.learning ??= this.talk.ask("digits", {}).then((reply) => new Judges(reply.arrays.images.data, reply.labels));
   }
 
   show(reply) {

@@ -56,7 +56,7 @@ export function learn(kernel, {learner, options, X, y, width = 2, tol = 1e-3}) {
   }
   const model = fitted(learner, K, labels, count, options, tol);
   const sums = summed(model);
-  return {...base, shares: (c) => toward(model, classes.indexOf(c), n), coef: model.pairs ? null : model.coef, b: model.b, variance: model.variance, scores: (Q, rows) => {
+  return {...base, parts: model.coef, shares: (c) => toward(model, classes.indexOf(c), n), coef: model.pairs ? null : model.coef, b: model.b, variance: model.variance, scores: (Q, rows) => {
     const values = sums(Q, rows);
     return model.pairs ? ballots(values, model.pairs, count, rows) : values;
   }};

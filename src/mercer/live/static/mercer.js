@@ -341,8 +341,9 @@ export function svm(K, t, C, tol = 1e-3, most = 1e6) {
   let free = 0, total = 0, high = Infinity, low = -Infinity;
   for (let k = 0; k < n; k++) {
     const v = t[k] * G[k];
-    if (alpha[k] > 0 && alpha[k] < C) { free++; total += v; }
-    else if ((alpha[k] === 0) === (t[k] > 0)) high = Math.min(high, v); else low = Math.max(low, v);
+    const least = alpha[k] <= 1e-12 * C;   // what rounding leaves beside a bound is at the bound
+    if (!least && alpha[k] < (1 - 1e-12) * C) { free++; total += v; }
+    else if (least === (t[k] > 0)) high = Math.min(high, v); else low = Math.max(low, v);
   }
   return {coef: [alpha.map((a, k) => a * t[k])], b: [-(free ? total / free : (high + low) / 2)]};
 }
