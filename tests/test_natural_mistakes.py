@@ -85,6 +85,8 @@ NAMES_THE_FIX = {
     "C of a ridge": (lambda: KernelRidge(C=1.0), "Did you mean 'alpha'"),
     "sigma of a learner": (lambda: KernelRidge(sigma=1.0), r"kernel=Gaussian\(sigma=…\)"),
     "max_iter": (lambda: mercer.KernelPerceptron(max_iter=3), "Did you mean 'epochs'"),
+    "epoch": (lambda: mercer.Perceptron(epoch=3), "Perceptron has no .* mean 'epochs'"),
+    "a map's degre": (lambda: mercer.maps.PolynomialMap(degre=3), "Did you mean 'degree'"),
     "k": (lambda: mercer.KernelNeighborsClassifier(k=3), "Did you mean 'n_neighbors'"),
     "h": (lambda: mercer.NadarayaWatsonRegressor(h=3), "Did you mean 'bandwidth'"),
     "set sigma": (lambda: KernelSVC().set_params(sigma=1.0), "kernel__sigma"),

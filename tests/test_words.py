@@ -19,7 +19,12 @@ import mercer
 
 SOURCE = Path(mercer.__file__).parent
 #: Packages and files that keep to the rules; others join them as they are rewritten.
-CLEAN = ("gram", "_machine", "_tiles.py", "_arrays.py", "_examples.py", "expansion.py")
+CLEAN = (
+    "gram", "formula", "_machine", "_arrays.py", "_config.py", "_deprecated.py", "_examples.py",
+    "_figures.py", "_json.py", "_lazy.py", "_linalg.py", "_notices.py", "_parameters.py",
+    "_plugins.py", "_progress.py", "_steps.py", "_suggest.py", "_tiles.py", "__init__.py",
+    "expansion.py", "extend.py", "tuning.py",
+)  # fmt: skip
 #: What no docstring begins with.
 NO_BEGINNING = {
     "after", "also", "and", "as", "at", "before", "beside", "between", "beyond", "but", "by",

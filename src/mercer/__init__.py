@@ -42,7 +42,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _elsewhere(name: str) -> str:
-    """Which module has a name that is not here, perhaps under another name; or nothing."""
+    """The end of the error: which module has a name that is not here; or nothing."""
     from importlib import import_module
 
     from mercer._suggest import CALLED_HERE

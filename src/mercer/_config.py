@@ -104,10 +104,10 @@ def set_config(
         Show progress bars on work that lasts, in a terminal; "lines" writes a line to stderr every
         ten seconds, whatever it is.
     cluster : distributed.Client, address, concurrent.futures.Executor or "here"
-        Who works on rows that are in pieces; "here" is this process. An executor is given as
+        Who works on chunked rows; "here" is this process. An executor is given as
         many tasks at a time as `threads` says: set it to the number of its workers.
     checkpoint : path
-        A folder in which sums over pieces are kept as they are found. The same call goes on from
+        A folder in which sums over chunks are kept as they are found. The same call goes on from
         there after a process, a scheduler or an executor was lost, to the same bits; "" ends it.
 
     See Also
@@ -154,9 +154,9 @@ class config:
         Show progress bars on work that lasts, in a terminal; "lines" writes a line to stderr every
         ten seconds, whatever it is.
     cluster : distributed.Client, address, concurrent.futures.Executor or "here"
-        Who works on rows that are in pieces; an executor, on as many at a time as `threads` says.
+        Who works on chunked rows; an executor, on as many at a time as `threads` says.
     checkpoint : path
-        A folder in which sums over pieces are kept, for the same call to go on from.
+        A folder in which sums over chunks are kept, for the same call to go on from.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-#: The laboratory's colors, told apart by most people with a color deficiency and by lightness.
+#: The laboratory's colors: distinct to most people with a color deficiency, and by lightness.
 COLORS = ("#1f5fa8", "#b4540a", "#17805f", "#a8497f", "#c08a00", "#5ba3d9", "#7f7f7f", "#8a7a1c")
 #: A second sign beside the color: one mark per class.
 MARKERS = "oDs^vP*X"
@@ -40,10 +40,10 @@ def row_of_axes(
 ) -> tuple[Any, ...]:
     """The given axes, or a new figure with `count` of them, each of this size, row by row."""
     if ax is not None:
-        given = tuple(np.ravel(ax))
-        if len(given) != count:
-            raise ValueError(f"this picture needs {count} axes, got {len(given)}")
-        return given
+        every = tuple(np.ravel(ax))
+        if len(every) != count:
+            raise ValueError(f"this picture needs {count} axes, got {len(every)}")
+        return every
     try:
         import matplotlib.pyplot as plt
     except ImportError:

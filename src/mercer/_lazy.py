@@ -58,11 +58,11 @@ def read_only(cls: C) -> C:
     names = frozenset(f.name for f in fields(cls))
 
     def __setattr__(self: Any, name: str, value: Any) -> None:
-        known, own = name in names, self.__dict__
-        if (known and name in own) or (not known and type(self) is cls):
+        is_field, values = name in names, self.__dict__
+        if (is_field and name in values) or (not is_field and type(self) is cls):
             raise FrozenInstanceError(f"cannot assign to field {name!r}")
-        if known:
-            own[name] = value  # the constructor of a record: there are many
+        if is_field:
+            values[name] = value  # the constructor of a record: there are many
         else:
             object.__setattr__(self, name, value)
 
@@ -77,10 +77,10 @@ def read_only(cls: C) -> C:
 
 
 def _unless_given(cls: type, method: Callable[..., Any]) -> None:
-    """What a class writes itself stays."""
-    own = vars(cls).get(method.__name__)
+    """Give a class a method that it does not write itself."""
+    written = vars(cls).get(method.__name__)
     # A class that has its own __eq__ has a __hash__ of None, by the rules of the language.
-    if own is None:
+    if written is None:
         setattr(cls, method.__name__, method)
 
 
@@ -91,8 +91,8 @@ def in_stub(package: str, stub: str = "__init__.pyi") -> dict[str, str]:
     'mercer.kernels.parameters'
     """
     text = (get_data(package, stub) or b"").decode()
-    found = re.findall(r"^from (\S+) import \(?\s*(\w+) as \2\b", text, re.MULTILINE)
-    return {name: module for module, name in found}
+    imports = re.findall(r"^from (\S+) import \(?\s*(\w+) as \2\b", text, re.MULTILINE)
+    return {name: module for module, name in imports}
 
 
 def by_name(
@@ -131,7 +131,7 @@ def unknown(module: str, name: str, names: Iterable[str], hint: str = "") -> Att
 
 
 class ImportHints:
-    """Tell in ``from mercer import SVC``, too, what the name is called here.
+    """Say in ``from mercer import SVC``, too, what the name is called here.
 
     Python replaces the words of an AttributeError there by its own. Before that it looks for a
     module ``mercer.SVC``, and asks the finders in ``sys.meta_path``, this one last. No module of

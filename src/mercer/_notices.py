@@ -105,7 +105,7 @@ def _is_users(file: str) -> bool:
 
 
 def log(message: str, *values: object) -> None:
-    """Tell the log ``mercer`` what was chosen, and why."""
+    """Write to the log ``mercer`` what was chosen, and why."""
     from logging import getLogger  # `import mercer` does without
 
     getLogger("mercer").info(message, *values)

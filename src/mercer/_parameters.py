@@ -18,7 +18,7 @@ from functools import lru_cache
 from inspect import Parameter, signature
 from numbers import Integral, Real
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -27,11 +27,11 @@ from mercer._suggest import nearest
 
 
 class Check(Protocol):
-    """What a parameter may be."""
+    """The rule of a parameter."""
 
     @property
     def words(self) -> str:
-        """As in "alpha must be {words}"."""
+        """The rule in words, as in "alpha must be {words}"."""
 
     def __call__(self, value: Any) -> Any:
         """The value as it is used; TypeError or ValueError if it may not be that."""
@@ -202,7 +202,7 @@ class Flag:
 
 @record
 class Maybe:
-    """What another check takes, or None."""
+    """A value that another check takes, or None."""
 
     check: Check
 
@@ -222,7 +222,7 @@ class Maybe:
 
 
 class Either:
-    """What one of several checks takes."""
+    """A value that one of several checks takes."""
 
     def __init__(self, *checks: Check) -> None:
         self.checks = checks
@@ -325,10 +325,11 @@ class Anything:
         return ()
 
 
-T = TypeVar("T")
+#: What `declare` gives.
+Declared = Mapping[str, Any]
 
 
-def declare(**entries: T) -> Mapping[str, T]:
+def declare(**entries: Any) -> Declared:
     """A read-only table of parameters by name, for the body of a class."""
     return MappingProxyType(entries)
 
@@ -353,10 +354,10 @@ def checked(owner: str, name: str, value: Any, check: Check, why: str = "") -> A
         if kind is ValueError:  # a reason speaks about numbers, not about what is none
             why = why or getattr(check, "why", "")
         beyond = isinstance(value, int) and abs(value) > sys.float_info.max
-        given = "an integer that is larger than every float" if beyond else repr(value)
+        shown = "an integer that is larger than every float" if beyond else repr(value)
         if isinstance(value, int) and sys.maxsize < abs(value) <= sys.float_info.max:
-            given += ", which has more than 64 bits"
-        said = str(error) or f"must be {check.words}, got {given}"
+            shown += ", which has more than 64 bits"
+        said = str(error) or f"must be {check.words}, got {shown}"
         near = nearest(value, getattr(check, "choices", ()), 0.6) if type(value) is str else None
         hint = f". Did you mean {near!r}?" if near else ""
         raise kind(f"{owner}: {name} {said}{f' ({why})' if why else ''}{hint}") from None
@@ -375,8 +376,8 @@ def check_parameters(owner: Any, parameters: Mapping[str, Check]) -> None:
 @lru_cache(maxsize=256)
 def _defaults(cls: Any) -> dict[str, Any]:
     """The parameters of the constructor that need not be given, with their values."""
-    given = signature(cls.__init__).parameters.values()
-    return {p.name: p.default for p in given if p.default is not Parameter.empty}
+    arguments = signature(cls.__init__).parameters.values()
+    return {p.name: p.default for p in arguments if p.default is not Parameter.empty}
 
 
 #: What no parameter is.

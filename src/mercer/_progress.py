@@ -34,7 +34,7 @@ class progress:
         return self
 
     def advance(self, amount: float = 1.0, note: str = "") -> None:
-        """So much more is done. Ends the work where a time budget is over."""
+        """Count `amount` more as done. Ends the work where a time budget is over."""
         check_time()
         with self._lock:  # panels finish in several threads
             self.done += amount

@@ -1,7 +1,7 @@
-"""The steps of a solver as data: loops tell what each step did, and nobody listens unless asked.
+"""The steps of a solver as data: loops call a listener, where there is one, after every step.
 
-The loops of `fit` tell a listener, where there is one, about every step. ``steps()`` of a learner
-runs `fit` with a listener: what it shows is what `fit` did, and the last step is its result.
+``steps()`` of a learner runs `fit` with a listener: it shows what `fit` did, and the last step is
+its result.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class PairStep(Step):
 
 
 def listener() -> Listener | None:
-    """Whom to tell; None: nobody."""
+    """The function to call with each step, or None."""
     return _listener.get()
 
 
@@ -70,14 +70,14 @@ def listening(to: Listener | None) -> Iterator[None]:
 
 @contextmanager
 def relayed(change: Callable[[Any], Any]) -> Iterator[None]:
-    """What is told inside is told outside with a change: a solver uses the loop of another."""
+    """Pass steps on to the listener outside, changed: a solver uses the loop of another."""
     outer = listener()
     with listening(None if outer is None else lambda step: outer(change(step))):
         yield
 
 
-def told(work: Callable[[], Any]) -> list[Any]:
-    """All steps that are told while something works."""
+def recorded(work: Callable[[], Any]) -> list[Any]:
+    """All steps that listeners are called with while something works."""
     steps: list[Any] = []
     with listening(steps.append):
         work()

@@ -170,10 +170,10 @@ def test_the_rows_that_input_maps_make_are_counted(text: str) -> None:
     X = RNG.normal(size=(3000, 200)).astype(np.float32)
     with mercer.config(memory="20MB"):
         gram = parse(text).gram(X)
-        held = plan.held_bytes(*gram.sides())
+        held = plan.held_bytes(*gram.operands())
         assert 4 * 3000 * 2 <= held <= X.nbytes
         assert gram._plan().scratch_bytes + held <= 20_000_000
-        assert plan.held_bytes(*Gaussian(3.0).gram(X).sides()) == 0
+        assert plan.held_bytes(*Gaussian(3.0).gram(X).operands()) == 0
     with mercer.config(memory=held), pytest.raises(MemoryError, match="a single tile needs"):
         gram @ np.ones(3000)
 
@@ -198,8 +198,8 @@ def test_sparse_rows_by_columns_are_counted(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr(f"mercer.gram.{module}.scatters", lambda *_: True)
     rows = sp.random_array((500, 300), density=0.1, rng=RNG, format="csr")
     gram = Gaussian().gram(rows)
-    assert plan.products_of(gram.program, *gram.sides()).held >= rows.nnz * 12
+    assert plan.products_of(gram.program, *gram.operands()).held >= rows.nnz * 12
     with mercer.config(memory="1MB"):
-        small = plan.products_of(gram.program, *gram.sides())
+        small = plan.products_of(gram.program, *gram.operands())
     assert small.held == 0
     assert 500 * small.per_column >= rows.nnz * 24

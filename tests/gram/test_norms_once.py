@@ -27,7 +27,7 @@ def test_norms_are_computed_once(text, monkeypatch):
 
 def test_norms_of_chosen_rows_are_theirs():
     X = np.random.default_rng(1).normal(size=(40, 70))
-    side = as_kernel("linear()**2").gram(X).sides()[0]
+    side = as_kernel("linear()**2").gram(X).operands()[0]
     (rows,) = side.matrices
     some = slice(5, 9)
     np.testing.assert_allclose(side.squared_norms(rows), (X**2).sum(axis=1))

@@ -47,7 +47,7 @@ def test_k_is_that_of_the_dense_rows(kernel, share, scatters):
 
 def test_what_is_made_dense_follows_the_share_of_zeros_and_the_memory(scatters):
     def sides(share):
-        x, z = kernel.gram(*(sp.csr_array(rows(90, share)) for _ in range(2))).sides()
+        x, z = kernel.gram(*(sp.csr_array(rows(90, share)) for _ in range(2))).operands()
         return [sp.issparse(m) for side in (x, z) for m in side.matrices.values()]
 
     kernel = Polynomial(3)

@@ -507,14 +507,25 @@ def test_costs_grow_with_rows():
     race.run(entry, 100)
     assert race.cost(entry, 200) > 6 * entry.seconds * 3
     assert race.kept(entry) > 100 * entry.outcomes[0].fit_seconds * 0.5
-    assert race.exponent(trainers["ridge"]) == 2.6
-    entry.history = {100: 1.0, 200: 4.0, 400: 16.0}
-    assert race.exponent(trainers["ridge"]) == pytest.approx(2.2)
     trainer, outcomes = trainers["ridge"], entry.outcomes
-    one = np.median([o.fit_seconds / len(o.tried) for o in outcomes])
-    assert trainer.final_seconds(outcomes, 80, 800, 2.0) == pytest.approx(3 * one * 100)
-    assert trainer.final_seconds(outcomes, 80, 8_000, 2.0) == pytest.approx(1.2 * one * 1e4)
-    assert trainer.final_seconds(outcomes, 80, 200_000, 2.6) < one * 2_500**2.6 / 10
+    assert race.drift(trainer) == 0.0
+    one = np.median([o.fit_seconds + o.predict_seconds for o in outcomes]) / 67**2.6
+    assert race.fit_seconds(entry, 8_000) > one * 8_000**2.6
+    assert trainer.work(4_000) == pytest.approx(4_000**2.6)
+    assert trainer.work(3_000) == pytest.approx(3 * 3_000**2.6)
+    entry.history = {n: n**-0.8 for n in (100, 200, 400)}  # less work than was expected
+    assert race.drift(trainer) == pytest.approx(-0.5)
+    entry.history = {n: n**0.1 for n in (100, 200, 400)}
+    assert race.drift(trainer) == pytest.approx(0.3)
+    entry.history, entry.fitted = {}, {1_000: 2e-9}  # a whole fit tells more than folds
+    seconds = 2e-9 * trainer.work(1_000)
+    assert race.fit_seconds(entry, 1_000) == pytest.approx(seconds * race.crowding, rel=0.2)
+    assert not race.fits(entry, 8_000, 0.0)
+    assert trainer.centers is None
+    assert race.fits(entry, 8_000, 2e-9 * 8_000 * 1_000**1.6 * 1.4 * race.crowding)
+    assert trainer.centers == 1_000
+    assert trainer.final(Gaussian(1.0), outcomes, 1.0, np.zeros(2_000)).n_centers == 1_000
+    trainer.centers = None
     large = trainer.final(Gaussian(1.0), outcomes, 1.0, np.zeros(40_000))
     middle = trainer.final(Gaussian(1.0), outcomes, 1.0, np.zeros(5_000))
     assert (middle.solver, middle.alphas) == ("auto", None)

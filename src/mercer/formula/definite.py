@@ -1,6 +1,6 @@
 """Is a matrix of float64 numbers positive semi-definite? Decided on the exact numbers it holds.
 
-Eigenvalues in float64 cannot tell: their error is a share of the largest one. What is used is a
+Eigenvalues in float64 do not decide: their error is a share of the largest one. Used here is a
 Cholesky factorization with a bound on all of its rounding, which settles matrices that are clearly
 definite, and elimination in whole numbers, which settles all the others up to `EXACT` rows.
 """
@@ -16,7 +16,7 @@ from mercer._lazy import record
 from mercer.formula.inputs import Factor, FrozenArray
 
 #: Rows up to which whole numbers are tried, and the work that may take: n³ (n · digits)^1.6 for n
-#: rows of so many binary digits, about two seconds (48 rows of usual numbers take a tenth of one).
+#: rows of this many binary digits, about two seconds (48 rows of usual numbers take 0.2).
 EXACT = 48
 MOST_WORK = 8e11
 

@@ -39,13 +39,13 @@ def parameters_of(formula: Formula) -> dict[str, Formula]:
     >>> list(parameters_of((2.0 * Gaussian([1.0, 3.0])).lower(ROOT)))
     ['factor', 'kernel__sigma']
     """
-    found = {}
+    nodes = {}
     for node in formula.walk():
         if node.op == "param":
-            found[node.value[0]] = node
+            nodes[node.value[0]] = node
         elif node.op == "sqdist" and lengths_of(node) is not None:
-            found[node.value.steps[-1].name] = node
-    return found
+            nodes[node.value.steps[-1].name] = node
+    return nodes
 
 
 def lengths_of(node: Formula) -> Scale | None:
@@ -64,10 +64,10 @@ def derive_by_name(formula: Formula, name: str) -> Formula:
     node = nodes.get(path)
     scale = None if node is None else lengths_of(node)
     if node is None or (scale is None) == bool(index):
-        known = [
+        names = [
             n if lengths_of(node) is None else f"{n}[0], …" for n, node in sorted(nodes.items())
         ]
-        raise ValueError(f"the kernel has no scalar parameter {name!r}; it has {known}")
+        raise ValueError(f"the kernel has no scalar parameter {name!r}; it has {names}")
     if scale is None:
         return derive(formula, node)
     j, lengths = int(index), scale.lengths.array
@@ -78,7 +78,7 @@ def derive_by_name(formula: Formula, name: str) -> Formula:
 
 
 def names_of(formula: Formula) -> list[str]:
-    """What `derive_by_name` takes: a name per number."""
+    """The names that `derive_by_name` takes, one per number."""
     names = []
     for name, node in parameters_of(formula).items():
         scale = lengths_of(node)

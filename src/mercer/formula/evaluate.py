@@ -18,13 +18,13 @@ from mercer.formula.ops import OPS, payload
 
 
 def in_numpy(op: str) -> Callable[..., Any] | None:
-    """What an operation is in NumPy; None for a statistic."""
+    """The NumPy function of an operation; None for a statistic."""
     return OPS[op].numpy if op in OPS else None
 
 
 def evaluate(
     formula: Formula,
-    known: Mapping[Formula, Any],
+    inputs: Mapping[Formula, Any],
     meaning: Callable[[str], Callable[..., Any] | None] = in_numpy,
 ) -> Any:
     """The value of `formula`, given the values of its statistics (anything that broadcasts).
@@ -36,7 +36,7 @@ def evaluate(
     >>> evaluate((-sqdist(ROOT)).exp(), {sqdist(ROOT): np.array([0.0, 1.0])}).round(4)
     array([1.    , 0.3679])
     """
-    values: dict[int, Any] = {id(node): value for node, value in known.items()}
+    values: dict[int, Any] = {id(node): value for node, value in inputs.items()}
     for node in _in_order(formula):
         if id(node) not in values:
             values[id(node)] = _value(node, [values.get(id(a)) for a in node.args], meaning)
@@ -45,7 +45,7 @@ def evaluate(
 
 @lru_cache(maxsize=1024)
 def _in_order(formula: Formula) -> tuple[Formula, ...]:
-    """Its nodes, arguments first: a small problem asks for the same ones again and again."""
+    """The nodes of a formula, arguments first; cached, because every small K needs them."""
     return tuple(formula.walk(bodies=False))
 
 
@@ -80,27 +80,27 @@ _IN_PLACE: dict[str, np.ufunc] = {
 }
 
 
-def evaluate_into(out: np.ndarray, formula: Formula, known: Mapping[Formula, Any]) -> None:
+def evaluate_into(out: np.ndarray, formula: Formula, inputs: Mapping[Formula, Any]) -> None:
     """out = the value of `formula`, as `evaluate` gives it, in as little fresh memory as possible.
 
     `out` may be the value of one statistic, which is overwritten then.
     """
     formula = in_powers_of_e(formula) if out.dtype == np.float32 else formula
     numbers, steps = _steps(formula)
-    values: dict[int, Any] = {**numbers, **{id(node): value for node, value in known.items()}}
+    values: dict[int, Any] = {**numbers, **{id(node): value for node, value in inputs.items()}}
     for key, node, args, read_once in steps:
         if key in values:
             continue
-        given = [values[arg] for arg in args]
+        arguments = [values[arg] for arg in args]
         ufunc = _IN_PLACE.get(node.op)
         if ufunc is None:
-            values[key] = _value(node, given, in_numpy)
+            values[key] = _value(node, arguments, in_numpy)
             continue
         # What is read here and nowhere else may be written over.
         room = None
         for arg in read_once:
             room = out if values[arg] is out else room
-        values[key] = _applied(ufunc, given, room)
+        values[key] = _applied(ufunc, arguments, room)
     if values[id(formula)] is not out:
         out[...] = values[id(formula)]
 

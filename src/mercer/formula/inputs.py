@@ -367,7 +367,7 @@ def _from_objects(array: np.ndarray) -> np.ndarray:
             "or select the numeric columns with on([...])"
         )
     try:
-        # NumPy would read "1.5" as a number; a column of text is a mistake to be told about.
+        # NumPy would read "1.5" as a number; a column of text is a mistake that raises below.
         if not any(isinstance(v, (str, bytes)) for v in array.ravel()):
             return array.astype(np.float64)
     except (TypeError, ValueError):

@@ -21,7 +21,7 @@ BITS = 170  # about 50 digits
 
 
 class Open(ArithmeticError):
-    """The enclosures are too wide to tell, or the value is not defined there."""
+    """The enclosures are too wide to decide, or the value is not defined there."""
 
 
 class Interval:
@@ -222,7 +222,7 @@ def pi() -> Interval:
 
 
 class Context:
-    """What `mpmath` is to the table of operations, for intervals."""
+    """The functions that the table of operations takes from `mpmath`, for intervals."""
 
     mpf = staticmethod(Interval.of)
     exp, log, sqrt = Interval.exp, Interval.log, Interval.sqrt
@@ -251,7 +251,7 @@ _LEFT: contextvars.ContextVar[list[float]] = contextvars.ContextVar("_LEFT")
 
 
 def trace(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What the function gives for arrays of intervals (an array), if it computed with them alone.
+    """Call a function on arrays of intervals; its array, if it computed with intervals alone.
 
     A plain number is as good where it is whole (a count, a truth value), for no rounding reached
     it; and where it is the one interval that was turned into a float, as in ``float(x @ z)``.

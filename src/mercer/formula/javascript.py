@@ -168,19 +168,19 @@ def _const(parts: list[str]) -> str:
 
 
 def steps_of(rows: Input) -> list[list[Any]]:
-    """What is done to each row first, as lists that JSON can hold."""
-    found: list[list[Any]] = []
+    """The steps that are applied to each row first, as lists that JSON can hold."""
+    steps: list[list[Any]] = []
     for step in rows.steps:
         if isinstance(step, Columns) and all(isinstance(name, int) for name in step.names):
-            found.append(["columns", list(step.names)])
+            steps.append(["columns", list(step.names)])
         elif isinstance(step, Scale):
-            found.append(["scale", step.lengths.array.tolist()])
+            steps.append(["scale", step.lengths.array.tolist()])
         elif isinstance(step, Matrix):
-            found.append(["matrix", step.matrix.array.tolist()])
+            steps.append(["matrix", step.matrix.array.tolist()])
         elif isinstance(step, Unit):
-            found.append(["unit"])
+            steps.append(["unit"])
         elif isinstance(step, NonNegative):
-            found.append(["nonnegative", step.kernel])
+            steps.append(["nonnegative", step.kernel])
         elif not isinstance(step, Categories):  # numbers stay what they are
             raise NotRenderable(f"{step} acts by Python: no page can do without it")
-    return found
+    return steps

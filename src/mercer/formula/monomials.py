@@ -71,24 +71,24 @@ _RULES: dict[str, Callable[[Formula, Sequence[np.ndarray]], np.ndarray]] = {
 
 @lru_cache(maxsize=1024)
 def powers_of_dot(formula: Formula) -> tuple[Input, tuple[float, ...]] | None:
-    """What the rows are, and a₀, a₁, …; None for what is no such polynomial.
+    """The input of the dot product, and a₀, a₁, …; None for a formula of another form.
 
     >>> from mercer.formula.nodes import ROOT, dot
     >>> powers_of_dot((dot(ROOT) + 3.0) ** 2)[1]
     (9.0, 6.0, 1.0)
     """
-    found: dict[int, np.ndarray] = {}
+    parts: dict[int, np.ndarray] = {}
     rows: set[Input] = set()
     for node in formula.walk():
         whole = node.op != "pow" or 1 <= node.value <= HIGHEST
         if node.op not in _RULES or not whole:
             return None
         with np.errstate(over="ignore", invalid="ignore"):
-            found[id(node)] = _RULES[node.op](node, [found[id(a)] for a in node.args])
-        if len(found[id(node)]) > HIGHEST + 1:
+            parts[id(node)] = _RULES[node.op](node, [parts[id(a)] for a in node.args])
+        if len(parts[id(node)]) > HIGHEST + 1:
             return None
         rows |= {node.value} if node.op == "dot" else set()
-    coefficients = found[id(formula)]
+    coefficients = parts[id(formula)]
     if len(rows) != 1 or len(coefficients) < 2 or not np.isfinite(coefficients).all():
         return None
     return rows.pop(), tuple(coefficients.tolist())
@@ -117,11 +117,11 @@ class Monomials:
                 self.n_out += n_monomials(n_features, degree)
 
     def n_bytes(self, n_rows: int, itemsize: int) -> int:
-        """The memory that `dense` takes for so many rows."""
+        """The bytes that `dense` takes for `n_rows` rows."""
         return max(n_rows, _ARRAYS) * self.n_out * itemsize
 
     def starts(self, degree: int) -> list[int]:
-        """For each variable v, how many monomials of this degree begin before x_v."""
+        """The number of monomials of this degree that begin before x_v, for each variable v."""
         m = self.n_features
         total = n_monomials(m, degree)
         return [total - n_monomials(m - v, degree) for v in range(m)] + [total]
@@ -209,7 +209,7 @@ class Monomials:
         )
 
     def sparse(self, X: Any, zeroth: NDArray[Any] | None = None) -> Any:
-        """The same for CSR rows, in time and memory of the non-zero monomials only.
+        """φ(x) for CSR rows, in time and memory of the non-zero monomials only.
 
         A row with r non-zeros has the monomials of r variables, so rows with equally many are
         expanded together as a small dense block; only the column numbers need the real width.

@@ -159,7 +159,7 @@ class Formula:
         table: Callable[[Formula, tuple[Formula, ...]], Formula],
         images: dict[int, Formula] | None = None,
     ) -> Formula:
-        """The same tree with every node replaced bottom-up by ``table(node, new_args)``.
+        """Replace every node, bottom-up, by ``table(node, new_args)``.
 
         A reduction's body speaks of coordinates, not of pairs: it is left as it is. ``images``
         receives what became of each node, by its id.
@@ -289,21 +289,21 @@ def rows_of(node: Formula) -> Input:
 
 
 def side_of(node: Formula) -> str:
-    """What a statistic or coordinate depends on: "x", "z", "pair", or "" for a constant."""
+    """The rows that a statistic or coordinate depends on: "x", "z", "pair", or "" for none."""
     depends = KINDS[node.op].depends if node.op in KINDS else ""
     return str(node.value[0]) if depends == "row" else depends
 
 
 def dependence(formula: Formula) -> dict[int, str]:
-    """For each node (by id) below `formula`: "" (constant), "x", "z" or "pair"."""
-    known: dict[int, str] = {}
+    """The rows that each node below `formula` (by id) depends on: "", "x", "z" or "pair"."""
+    sides_of: dict[int, str] = {}
     for node in formula.walk():
-        sides = {known[id(a)] for a in node.args} | {side_of(node)}
+        sides = {sides_of[id(a)] for a in node.args} | {side_of(node)}
         sides.discard("")
         if node.op == "reduce" and not sides:
-            sides.add("x")  # a number, but one that only the data's width can tell
-        known[id(node)] = sides.pop() if len(sides) == 1 else ("pair" if sides else "")
-    return known
+            sides.add("x")  # a number, but one that depends on the width of the data
+        sides_of[id(node)] = sides.pop() if len(sides) == 1 else ("pair" if sides else "")
+    return sides_of
 
 
 @lru_cache(maxsize=4096)

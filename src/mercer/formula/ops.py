@@ -29,7 +29,7 @@ from mercer.formula.nodes import Formula, const
 
 
 class Sign(Flag):
-    """What is known of a value for every pair; zero is both."""
+    """Facts about the sign of a value, true for every pair; zero is both."""
 
     UNKNOWN = 0
     NEVER_NEGATIVE = 1
@@ -134,7 +134,7 @@ def register_op(op: Op) -> None:
 
 
 def form_of(name: str, target: str, table: Mapping[str, Callable[..., Any]]) -> Any:
-    """What an operation is for a target: from the target's table or the record; None if neither."""
+    """The form of an operation for a target, from its table or the record; None if neither."""
     return table.get(name) or (OPS[name].targets.get(target) if name in OPS else None)
 
 
@@ -243,7 +243,7 @@ def _arc(sign: float) -> Callable[[Formula], list[Formula]]:
 
 
 def _of_real_power(node: Formula) -> list[Formula]:
-    """In the base and in the exponent; both 0 where the base is 0."""
+    """The derivatives in the base and in the exponent; both 0 where the base is 0."""
     u, v = node.args
     return [(v * node).over(u), node * u.apply("max", SMALLEST).log()]
 

@@ -34,7 +34,7 @@ def pairwise_mp(formula: Formula, x: Sequence[float], z: Sequence[float], dps: i
         return +_pairwise(mpmath, formula, x, z, None)
 
 
-#: k of a kernel that is no formula, from two sides ("x" or "z") and their rows of intervals.
+#: k of a kernel that is no formula, from two operands ("x" or "z") and their rows of intervals.
 Leaf = Callable[[Any, tuple[str, "list[Interval]"], tuple[str, "list[Interval]"]], "Interval"]
 
 
@@ -134,7 +134,7 @@ def _as_array(rows: list[list[Any]]) -> np.ndarray:
     return np.array(rows, dtype=object)
 
 
-def _value(mp: Any, node: Formula, known: dict[int, Any], take: Callable[..., Any]) -> Any:
+def _value(mp: Any, node: Formula, values: dict[int, Any], take: Callable[..., Any]) -> Any:
     if node.op == "const":
         return mp.mpf(node.value)
     if node.op == "param":
@@ -152,7 +152,7 @@ def _value(mp: Any, node: Formula, known: dict[int, Any], take: Callable[..., An
         return _reduce(mp, node, take)
     precise = OPS[node.op].precise if node.op in OPS else None
     if precise is not None:
-        return precise(mp, *(known[id(a)] for a in node.args), *payload(node))
+        return precise(mp, *(values[id(a)] for a in node.args), *payload(node))
     raise NotRenderable(f"{node!r} has no exact rendering")
 
 
@@ -182,7 +182,7 @@ def _over_sets(mp: Any, values: list[Any], size: int) -> Any:
         return mp.mpf(0)
     sums = [mp.mpf(1)] + [mp.mpf(0)] * size
     for value in values:
-        sums[1:] = [own + value * less for own, less in zip(sums[1:], sums[:-1], strict=True)]
+        sums[1:] = [total + value * less for total, less in zip(sums[1:], sums[:-1], strict=True)]
     return sums[size]
 
 

@@ -2,7 +2,7 @@
 
 Local methods use k as a weight or a closeness. They ask four things of a formula: can it be
 negative; what is log k, where k itself would underflow; by which statistic are points ordered
-(k is e^(−s) of a distance s: then s tells far points apart that k rounds to 0 alike); and beyond
+(k is e^(−s) of a distance s: then s orders far points that k rounds to 0 alike); and beyond
 which distance is k nothing.
 """
 
@@ -44,19 +44,19 @@ def sign_of(
     leaf: Callable[[Formula], Sign] = lambda node: Sign.UNKNOWN,
     coordinates: bool = False,
 ) -> Sign:
-    """What is known of the sign of a formula, by form alone.
+    """Facts about the sign of a formula, by form alone.
 
     `leaf` knows the signs of nodes that only its caller has; see `never_negative` for the rest.
     """
-    known: dict[int, Sign] = {}
+    signs: dict[int, Sign] = {}
     for node in formula.walk(bodies=False):
-        parts = [] if node.op == "reduce" else [known[id(a)] for a in node.args]
+        parts = [] if node.op == "reduce" else [signs[id(a)] for a in node.args]
         rule = OPS[node.op].sign if node.op in OPS else _LEAF_SIGN.get(node.op)
         if node.op == "coord" and coordinates:
-            known[id(node)] = Sign.NEVER_NEGATIVE
+            signs[id(node)] = Sign.NEVER_NEGATIVE
         else:
-            known[id(node)] = leaf(node) if rule is None else rule(node, parts)
-    return known[id(formula)]
+            signs[id(node)] = leaf(node) if rule is None else rule(node, parts)
+    return signs[id(formula)]
 
 
 def _of_number(value: float) -> Sign:
@@ -88,11 +88,11 @@ def log2_of(formula: Formula) -> Formula | None:
     >>> log2_of(simplify(Gaussian().formula()))
     (-0.721348 * sqdist)
     """
-    found: list[Formula] = []
+    bodies: list[Formula] = []
 
     def visit(node: Formula) -> Formula:
         if node.op == "exp2":
-            found.append(node)
+            bodies.append(node)
             return node.args[0]
         if node.op == "mul":
             return Formula("add", [visit(a) for a in node.args])
@@ -109,7 +109,7 @@ def log2_of(formula: Formula) -> Formula | None:
         return LOG2E * node.log()
 
     result = simplify(visit(simplify(formula)))
-    return result if found and never_negative(formula) else None
+    return result if bodies and never_negative(formula) else None
 
 
 # --- order -----------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def log2_of(formula: Formula) -> Formula | None:
 def ordering(formula: Formula) -> tuple[Formula, float]:
     """A simpler formula u and a sign: k is an increasing function of sign · u.
 
-    Outer functions that rise or fall are taken off. Where k is flat (beyond the reach of a compact
+    Outer functions that rise or fall are dropped. Where k is flat (beyond the reach of a compact
     kernel) u still orders, and nowhere does it contradict k.
 
     >>> from mercer import Matern
@@ -169,8 +169,8 @@ def _peel_numbers(node: Formula) -> tuple[Formula, float] | None:
 
 def _only_distance(formula: Formula) -> Formula | None:
     """The one distance that the formula is a function of."""
-    found = statistics(formula)
-    return found[0] if len(found) == 1 and found[0].op in DISTANCES else None
+    nodes = statistics(formula)
+    return nodes[0] if len(nodes) == 1 and nodes[0].op in DISTANCES else None
 
 
 @lru_cache(maxsize=512)
@@ -198,19 +198,19 @@ class Reach:
 
 @lru_cache(maxsize=512)
 def reach(formula: Formula, floor: float = 0.0) -> Reach | None:
-    """Beyond which distance k is nothing: 0 for `floor` 0, else at most floor · k(0).
+    """The distance beyond which k is nothing: 0 for `floor` 0, else at most floor · k(0).
 
     >>> from mercer import Tricube
     >>> round(reach(simplify(Tricube(width=3.0).formula())).radius, 9)
     3.0
     """
     formula = simplify(formula)
-    found = _reach(formula, floor)
-    if found is None and floor == 0.0 and formula.op in ("mul", "pow"):
+    extent = _reach(formula, floor)
+    if extent is None and floor == 0.0 and formula.op in ("mul", "pow"):
         # A product is zero where one of its factors is.
         parts = [r for a in formula.args if (r := reach(a)) is not None]
-        found = min(parts, key=lambda r: r.radius, default=None)
-    return found
+        extent = min(parts, key=lambda r: r.radius, default=None)
+    return extent
 
 
 def _reach(formula: Formula, floor: float) -> Reach | None:
@@ -235,8 +235,8 @@ def _box(node: Formula) -> Reach | None:
         return None
 
     def body(d: np.ndarray) -> np.ndarray:
-        known = {n: d if n.value == "x" else 0.0 for n in node.args[0].walk() if n.op == "coord"}
-        both = [evaluate(node.args[0], {n: s * v for n, v in known.items()}) for s in (1.0, -1.0)]
+        scales = {n: d if n.value == "x" else 0.0 for n in node.args[0].walk() if n.op == "coord"}
+        both = [evaluate(node.args[0], {n: s * v for n, v in scales.items()}) for s in (1.0, -1.0)]
         return np.maximum(*(np.abs(np.broadcast_to(b, d.shape)) for b in both))
 
     radius = _last(body, 0.0)
@@ -244,7 +244,7 @@ def _box(node: Formula) -> Reach | None:
 
 
 def _last(function: Callable[[np.ndarray], np.ndarray], floor: float) -> float | None:
-    """The end of the stretch where a function exceeds floor · f(0); None if it has no end.
+    """The end of the interval where a function exceeds floor · f(0); None if it has no end.
 
     Where rounding ends an exponential, e^(−745) = 0, k is not compact: for floor 0 the function
     must still be of some size shortly before.

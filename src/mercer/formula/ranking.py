@@ -56,8 +56,8 @@ class Ranking:
     @property
     def distance_by_statistic(self) -> bool:
         """Whether ‖φ(x) − φ(z)‖ is a function of the statistic, which is a distance, alone."""
-        known = self.kernel_by_statistic or self.kernel_is_linear
-        return self.offset is None and self.statistic.op in DISTANCES and known
+        decides = self.kernel_by_statistic or self.kernel_is_linear
+        return self.offset is None and self.statistic.op in DISTANCES and decides
 
     @property
     def log2(self) -> Formula | None:
@@ -92,7 +92,7 @@ class Ranking:
         return np.sqrt(np.maximum(2.0 * (self.diagonal[0] - self.similarity(statistic)), 0.0))
 
     def statistic_at(self, radii: np.ndarray) -> np.ndarray:
-        """Per radius, the largest statistic whose feature-space distance is within it."""
+        """The largest statistic whose feature-space distance is within each radius."""
         low, high = np.zeros(radii.shape), np.ones(radii.shape)
         while (inside := (high < 1e300) & (self.distance(high) <= radii)).any():
             high[inside] *= 4.0

@@ -53,7 +53,7 @@ def _step(node: Formula, args: tuple[Formula, ...]) -> Formula:
 
 
 def unnamed(rows: Input) -> Input:
-    """The same rows, however the lengths are called that their columns are divided by."""
+    """Drop the names of the lengths that columns are divided by: equal rows are then one input."""
     if not any(isinstance(step, Scale) and step.name for step in rows.steps):
         return rows
     return Input(tuple(Scale(s.lengths) if isinstance(s, Scale) else s for s in rows.steps))

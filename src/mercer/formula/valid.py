@@ -81,8 +81,8 @@ def _is_function(value: Any) -> bool:
 
 
 def _is_reduction(value: Any) -> bool:
-    known = value in ("sum", "prod", "max", "mean")
-    return known or (isinstance(value, str) and len(value) < 20 and set_size(value) > 0)
+    listed = value in ("sum", "prod", "max", "mean")
+    return listed or (isinstance(value, str) and len(value) < 20 and set_size(value) > 0)
 
 
 _VALUES: dict[str, Callable[[Any], bool]] = {

@@ -193,8 +193,16 @@ class Gram(Arithmetic, ABC):
         each brings a `scratch` of its own and `prepare_tiles` was called before.
         """
 
+    @property
+    def tile_shape(self) -> tuple[int, int]:
+        """Rows and columns of a tile that stays in the cache, and within the memory limit."""
+        raise TypeError(f"{type(self).__name__} has no tiles of its own: see `sweep`")
+
     def prepare_tiles(self) -> None:
-        """Compile now what `tile` needs, before several threads ask for it at once."""
+        """Settle how `tile` works, for all parts that are taken from now on, too.
+
+        To be called before several threads ask for tiles at once.
+        """
 
     @abstractmethod
     def sweep(
@@ -214,11 +222,10 @@ class Gram(Arithmetic, ABC):
         above the diagonal. `exact_diagonal`: set k(x, x) exactly where a product rounds it.
         """
 
-    def rows_of_k(self, examples: Any = None, *, threads: int = 1, growing: bool = False) -> Any:
+    def rows_of_k(self, examples: Any = None, threads: int = 1) -> Any:
         """Rows of K one by one or in blocks, kept or recomputed: see `mercer.gram.rows_of_k`.
 
-        `examples`: those that rows and columns of K(X, X) are counted among. `growing`: all rows,
-        and columns that are appended.
+        `examples`: those that rows and columns of K(X, X) are counted among.
         """
         raise TypeError(f"{type(self).__name__} gives K as a whole, and no rows of it one by one")
 

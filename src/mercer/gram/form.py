@@ -211,15 +211,17 @@ class Form:
     def __init__(self, formula: Formula) -> None:
         nodes_read = statistics(formula)
         self.formula = formula
-        self.inputs = tuple(numeric_inputs(formula))
-        self.reads_as_given = bool(self.inputs) and not any(key.steps for key in self.inputs)
-        self.distances = tuple(node for node in nodes_read if node.op == "sqdist")
+        self.inputs: tuple[Input, ...] = tuple(numeric_inputs(formula))
+        self.reads_as_given: bool = bool(self.inputs) and not any(key.steps for key in self.inputs)
+        self.distances: tuple[Formula, ...] = tuple(
+            node for node in nodes_read if node.op == "sqdist"
+        )
         self.multiplied: tuple[Input, ...] = tuple(
             dict.fromkeys(node.value for node in nodes_read if node.op in ("dot", "sqdist"))
         )
         self.reduced = frozenset(node.value[1] for node in nodes_read if node.op == "reduce")
-        self.by_size = {node.value: BY_SIZE for node in self.distances}
-        self.is_double = needs_double(formula)
+        self.by_size: dict[Any, Method] = {node.value: BY_SIZE for node in self.distances}
+        self.is_double: bool = needs_double(formula)
 
     @cached_property
     def of_differences(self) -> Program:

@@ -35,7 +35,7 @@ def series_of(gram: Any, vectors: int) -> tuple[Input, list[Series]] | None:
     """The rows and the series of each Gaussian in k, if K V costs less by them."""
 
     def ends(rows: Input) -> tuple[np.ndarray, np.ndarray] | None:
-        sides = [side.matrices[rows] for side in gram.sides()]
+        sides = [side.matrices[rows] for side in gram.operands()]
         if not all(isinstance(m, np.ndarray) and m.shape[1] <= MOST_COLUMNS for m in sides):
             return None
         low, high = (np.array([end(m, axis=0) for m in sides]) for end in (np.min, np.max))
@@ -49,7 +49,7 @@ def series_of(gram: Any, vectors: int) -> tuple[Input, list[Series]] | None:
 
 def product(gram: Any, rows: Input, series: list[Series], V: np.ndarray) -> np.ndarray:
     """K V, the sum of what each series gives."""
-    x, z = (side.matrices[rows] for side in gram.sides())
+    x, z = (side.matrices[rows] for side in gram.operands())
     image = np.sum([_product(s, x, z, V) for s in series], axis=0)
     return not_below_zero(image, V)  # type: ignore[no-any-return]
 

@@ -45,6 +45,8 @@ class HostGram(Gram):
     program: Program
     #: k(x, z) may depend on the order of its arguments; then a transposed Gram swaps them back.
     _swapped = False
+    #: The compiled loop of tiles, or None, once `prepare_tiles` has settled it for all parts of K.
+    _loops: tuple[Any] | None = None
     #: Fourier series for K V (`mercer.gram.fourier_series`), once they were looked for.
     series: list[Series] | None = None
 
@@ -54,7 +56,7 @@ class HostGram(Gram):
         rows = X if isinstance(X, Rows) else Rows(form, X)
         others = Z if Z is None or isinstance(Z, Rows) else Rows(form, Z, "Z")
         self._x, self._z, self.program, self.methods = prepare(form, rows, others)
-        self.shape = (self._x.n, self._z.n)
+        self.shape: tuple[int, int] = (self._x.n, self._z.n)
         self.dtype = self._x.dtype
 
     def _with(self, x: Operand, z: Operand, square: bool, swapped: bool) -> HostGram:
@@ -63,7 +65,7 @@ class HostGram(Gram):
         gram.kernel, gram.formula, gram.program = self.kernel, self.formula, self.program
         gram.methods, gram._x, gram._z = self.methods, x, z
         gram.square, gram._swapped = square, swapped
-        gram.shape, gram.dtype = (x.n, z.n), self.dtype
+        gram.shape, gram.dtype, gram._loops = (x.n, z.n), self.dtype, self._loops
         return gram
 
     # --- where it lives --------------------------------------------------------------------
@@ -216,7 +218,8 @@ class HostGram(Gram):
         fixed = columns.nbytes + (1 + sums) * result.nbytes
         plan = self._plan(fixed=fixed, factor=columns.shape[1])
         engine = self._filler(plan)
-        if plan.compiled and self.program.fused and columns.shape[1] <= tuning.FUSED_COLUMNS:
+        few = columns.shape[1] <= tuning.FUSED_COLUMNS and not sums
+        if plan.compiled and self.program.fused and few:
             self._fused_product(plan, engine, columns, result)
         else:
             self._tiled_product(plan, engine, columns, result)
@@ -310,12 +313,18 @@ class HostGram(Gram):
         self._tile_filler.fill(rows, columns, out, self._scratch if scratch is None else scratch)
         return out
 
+    @property
+    def tile_shape(self) -> tuple[int, int]:
+        return self._plan().tile
+
     def prepare_tiles(self) -> None:
-        self._tile_filler = self._filler(self._plan())
+        self._loops = (self._tile_filler.compiled,)
 
     @functools.cached_property
     def _tile_filler(self) -> Filler:
-        return self._filler(self._plan())
+        if self._loops is None:
+            return self._filler(self._plan())
+        return Filler(self.program, self._x, self._z, self._loops[0], self._swapped)
 
     @functools.cached_property
     def _scratch(self) -> Scratch:
@@ -370,10 +379,8 @@ class HostGram(Gram):
         with single_threaded_blas() if single else nullcontext():
             sweep(tiling, fill, what)
 
-    def rows_of_k(
-        self, examples: Any = None, *, threads: int = 1, growing: bool = False
-    ) -> RowsOfK:
-        return RowsOfK.growing(self) if growing else RowsOfK(self, examples, threads)
+    def rows_of_k(self, examples: Any = None, threads: int = 1) -> RowsOfK:
+        return RowsOfK(self, examples, threads)
 
     def describe(self) -> tuple[Plan, str]:
         plan = self._plan()
@@ -385,13 +392,13 @@ class HostGram(Gram):
         return "" if series is None else in_words(series[1], float(np.finfo(self.dtype).eps))
 
     def products_in_words(self) -> dict[Input, str]:
-        x, z = self.sides()
+        x, z = self.operands()
         filler = Filler(self.program, x, z, paneled=self._plan().paneled)
         ways = {key: filler.product(key) for key in self.program.multiplied}
         sparse = {key: way.words for key, way in ways.items() if way is not PRODUCTS[-1]}
         return sparse | {key: str(rows) for key, rows in x.grids.items()}
 
-    def sides(self) -> tuple[Operand, Operand]:
+    def operands(self) -> tuple[Operand, Operand]:
         """The prepared rows of X and Z, for what walks K without this class."""
         return self._x, self._z
 

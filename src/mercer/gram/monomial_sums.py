@@ -60,7 +60,7 @@ class MonomialSums:
         self._levels = _levels(points.shape[1], len(coefficients) - 1)
         factors = [a * _multinomials(points.shape[1], n) for n, a in enumerate(coefficients)]
         sums = self._collected(points, coef, ends)
-        self.weights = joined(sums * np.concatenate(factors)[:, None])
+        self.weights: np.ndarray = joined(sums * np.concatenate(factors)[:, None])
         self._by_column: np.ndarray | None = None
         if leaves_out(self._count, len(coefficients) - 1, self.weights.shape[1]):
             self._by_column = self._spread(self.weights)

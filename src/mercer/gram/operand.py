@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -59,16 +59,12 @@ class Operand:
         """Some of the rows, by slice or indices."""
         states = {node: node.value[0].select(s, index) for node, s in self.states.items()}
         n = len(range(*index.indices(self.n))) if isinstance(index, slice) else len(index)
-        return Operand(
-            n,
-            self.dtype,
-            {key: m[index] for key, m in self.matrices.items()},
-            self.centers,
-            tuple(v[index] for v in self.values),
-            states,
-            None if self.raw is None else take(self.raw, index),
-            grids={key: g.take(index) for key, g in self.grids.items()},
-        )
+        matrices = {key: m[index] for key, m in self.matrices.items()}
+        same = next((matrices[key] for key, m in self.matrices.items() if m is self.raw), None)
+        raw = take(self.raw, index) if same is None and self.raw is not None else same
+        values, grids = tuple(v[index] for v in self.values), self.grids
+        grids = {key: g.take(index) for key, g in grids.items()} if grids else NOTHING
+        return Operand(n, self.dtype, matrices, self.centers, values, states, raw, grids=grids)
 
     def panel(self, rows: Input, index: slice) -> np.ndarray:
         """Dense rows for the matrix product, minus the center if there is one."""
@@ -120,73 +116,6 @@ class Operand:
     def bytes_by_column(self, rows: Input) -> int:
         m = self.matrices[rows]
         return int(m.data.nbytes + m.indices.nbytes + m.indices.itemsize * (m.shape[1] + 1))
-
-
-class GrowingOperand:
-    """Chosen rows of an operand, copied next to each other as they are appended."""
-
-    def __init__(self, source: Operand) -> None:
-        self._source = source
-        self._clear()
-
-    def _clear(self) -> None:
-        source, self.n = self._source, 0
-        self._index = np.empty(64, dtype=np.intp)
-        self._matrices = {k: None if is_sparse(m) else m[:0] for k, m in source.matrices.items()}
-        self._values = [v[:0] for v in source.values]
-        self._grids = {k: g.take(slice(0, 0)) for k, g in source.grids.items()}
-
-    def append(self, index: np.ndarray) -> None:
-        start, self.n = self.n, self.n + len(index)
-        self._index = _grown(self._index, self.n)
-        self._index[start : self.n] = index
-        for key, kept in self._matrices.items():
-            if kept is not None:
-                self._matrices[key] = kept = _grown(kept, self.n)
-                kept[start : self.n] = self._source.matrices[key][index]
-        for i, values in enumerate(self._values):
-            self._values[i] = _grown(values, self.n)
-            self._values[i][start : self.n] = self._source.values[i][index]
-        for key, rows in self._grids.items():
-            self._grids[key] = _with_rows(rows, start, self._source.grids[key].take(index))
-
-    def forget(self, first: int) -> None:
-        """Drop the rows before this one of the list."""
-        left = self._index[first : self.n].copy()
-        self._clear()
-        if len(left):
-            self.append(left)
-
-    def view(self, stretch: slice) -> Operand:
-        """A slice of the list as an operand; dense rows are not copied."""
-        source, chosen = self._source, self._index[stretch]
-        matrices = {
-            key: source.matrices[key][chosen] if kept is None else kept[stretch]
-            for key, kept in self._matrices.items()
-        }
-        states = {node: node.value[0].select(s, chosen) for node, s in source.states.items()}
-        values = tuple(v[stretch] for v in self._values)
-        grids = {key: rows.take(stretch) for key, rows in self._grids.items()}
-        return Operand(
-            len(chosen), source.dtype, matrices, source.centers, values, states, grids=grids
-        )
-
-
-def _grown(array: np.ndarray, n: int) -> np.ndarray:
-    """The array with memory for n rows: twice as much when it runs out."""
-    if len(array) >= n:
-        return array
-    larger = np.empty((max(n, 2 * len(array), 64), *array.shape[1:]), dtype=array.dtype)
-    larger[: len(array)] = array
-    return larger
-
-
-def _with_rows(rows: GridRows, start: int, more: GridRows) -> GridRows:
-    """Rows with `more` from row `start` on; the arrays grow as needed."""
-    stop = start + len(more.codes)
-    codes, left, right = (_grown(array, stop) for array in (rows.codes, rows.left, rows.right))
-    codes[start:stop], left[start:stop], right[start:stop] = more.codes, more.left, more.right
-    return replace(rows, codes=codes, left=left, right=right)
 
 
 def squared_norms(rows: Any, center: np.ndarray | None = None) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._parameters import Number, declare
+from mercer._parameters import Declared, Number, declare
 from mercer.formula import nodes
 from mercer.formula.nodes import Formula, Input, at_diagonal
 from mercer.formula.simplify import simplify
@@ -42,7 +42,7 @@ class Sum(Kernel):
     right: Kernel
     binding: ClassVar[int] = SUM
 
-    parameters = declare(left=Part(), right=Part())
+    parameters: ClassVar[Declared] = declare(left=Part(), right=Part())
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return self.left.lower(rows, f"{path}left__") + self.right.lower(rows, f"{path}right__")
@@ -96,7 +96,7 @@ class Product(Kernel):
     right: Kernel
     binding: ClassVar[int] = PRODUCT
 
-    parameters = declare(left=Part(), right=Part())
+    parameters: ClassVar[Declared] = declare(left=Part(), right=Part())
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return self.left.lower(rows, f"{path}left__") * self.right.lower(rows, f"{path}right__")
@@ -162,7 +162,7 @@ class Scaled(SameFeatures):
     kernel: Kernel
     binding: ClassVar[int] = PRODUCT
 
-    parameters = declare(factor=Number(), kernel=Part())
+    parameters: ClassVar[Declared] = declare(factor=Number(), kernel=Part())
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return self._named(path, "factor") * self.kernel.lower(rows, f"{path}kernel__")
@@ -216,7 +216,7 @@ class Power(Kernel):
     degree: int
     binding: ClassVar[int] = POWER
 
-    parameters = declare(kernel=Part(), degree=WHOLE_POWER)
+    parameters: ClassVar[Declared] = declare(kernel=Part(), degree=WHOLE_POWER)
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return self.kernel.lower(rows, f"{path}kernel__") ** self.degree
@@ -274,7 +274,7 @@ class PolynomialOf(Kernel):
     kernel: Kernel
     coefficients: tuple[float, ...]
 
-    parameters = declare(kernel=Part())
+    parameters: ClassVar[Declared] = declare(kernel=Part())
 
     def _check_together(self) -> None:
         values = self.coefficients
@@ -361,7 +361,7 @@ class Exp(Kernel):
 
     kernel: Kernel
 
-    parameters = declare(kernel=Part())
+    parameters: ClassVar[Declared] = declare(kernel=Part())
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return self.kernel.lower(rows, f"{path}kernel__").exp()
@@ -398,7 +398,7 @@ class Normalized(SameFeatures):
 
     kernel: Kernel
 
-    parameters = declare(kernel=Part())
+    parameters: ClassVar[Declared] = declare(kernel=Part())
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         k = self.kernel.lower(rows, f"{path}kernel__")

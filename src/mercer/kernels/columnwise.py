@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._arrays import host, is_sparse
-from mercer._parameters import Count, declare
+from mercer._parameters import Count, Declared, declare
 from mercer.formula.inputs import Categories, NonNegative
 from mercer.formula.nodes import (
     DIFFERENCE,
@@ -23,7 +23,7 @@ from mercer.formula.nodes import (
 )
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Claim, Rule, zero_function
-from mercer.kernels.core import Kernel
+from mercer.kernels.core import Examples, Kernel
 from mercer.kernels.parameters.widths import SIZE, Meaning, Spread, Width
 
 
@@ -51,7 +51,7 @@ class BSpline(Kernel):
     degree: int
     width: float | str = 1.0
     tex = r"\prod_j B_{<degree>}\left((x_j - z_j) / <width|w>\right)"
-    examples = (
+    examples: ClassVar[Examples] = (
         "bspline(3, width=2)",
         "bspline(0)",
         "bspline(1)",
@@ -59,7 +59,7 @@ class BSpline(Kernel):
         "bspline(5, width=2)",
     )
 
-    parameters = declare(
+    parameters: ClassVar[Declared] = declare(
         degree=Count(0, 25, floats=True, why="beyond 25 its terms cancel in double precision"),
         # The box convolved n times has the variance (n + 1)/12 of its width squared.
         width=Width(
@@ -125,10 +125,10 @@ class Periodic(Kernel):
 
     period: float = 1.0
     length: float | str = 1.0
-    examples = ("periodic(2, length=0.7)",)
-    proof = Rule(True, "periodic", "a Gaussian of (cos, sin) of each column")
+    examples: ClassVar[Examples] = ("periodic(2, length=0.7)",)
+    proof: ClassVar[Rule] = Rule(True, "periodic", "a Gaussian of (cos, sin) of each column")
 
-    parameters = declare(
+    parameters: ClassVar[Declared] = declare(
         period=SIZE,
         length=Width(
             Meaning(
@@ -167,8 +167,8 @@ class ChiSquared(Kernel):
 
     gamma: float | str = 1.0
     tex = r"\exp\left(-<gamma|\gamma> \sum_j \frac{(x_j - z_j)^2}{x_j + z_j}\right)"
-    examples = ("chi_squared(0.5)",)
-    proof = Rule(
+    examples: ClassVar[Examples] = ("chi_squared(0.5)",)
+    proof: ClassVar[Rule] = Rule(
         True,
         "exponential chi-squared",
         "(x−z)²/(x+z) = x + z − 4xz/(x+z) is conditionally negative (Schoenberg)",
@@ -176,7 +176,7 @@ class ChiSquared(Kernel):
     )
 
     # (x − z)²/(x + z) is about (x − z)²/(2·mean): the words are those of a Gaussian of that.
-    parameters = declare(
+    parameters: ClassVar[Declared] = declare(
         gamma=Width(
             Meaning(
                 "2·mean/(D·var)",
@@ -204,7 +204,7 @@ class Intersection(Kernel):
     """
 
     tex = r"\sum_j \min(x_j, z_j)"
-    proof = Rule(
+    proof: ClassVar[Rule] = Rule(
         True, "histogram intersection", "min(x, z) = ∫ 1[t ≤ x] 1[t ≤ z] dt", domain="x ≥ 0"
     )
 
@@ -225,7 +225,7 @@ class Hamming(Kernel):
 
     takes_words = True
     tex = r"\tfrac{1}{D} \sum_j \mathbb{1}[x_j = z_j]"
-    proof = Rule(True, "share of agreeing columns", "φ(x) = one-hot columns / √D")
+    proof: ClassVar[Rule] = Rule(True, "share of agreeing columns", "φ(x) = one-hot columns / √D")
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return reduce_columns("mean", X_J.apply("eq", Z_J), rows.then(Categories()))
@@ -244,7 +244,7 @@ class Delta(Kernel):
 
     takes_words = True
     tex = r"\mathbb{1}[x = z]"
-    proof = Rule(True, "equality", "φ(x) = the one-hot vector of x")
+    proof: ClassVar[Rule] = Rule(True, "equality", "φ(x) = the one-hot vector of x")
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return reduce_columns("prod", X_J.apply("eq", Z_J), rows.then(Categories()))
@@ -274,11 +274,11 @@ class Anova(Kernel):
 
     degree: int = 2
     sigma: float | str = 1.0
-    examples = "anova()", "anova(3, sigma=2)"
-    proof = Rule(True, "ANOVA", "a sum of products of Gaussians of single columns")
+    examples: ClassVar[Examples] = "anova()", "anova(3, sigma=2)"
+    proof: ClassVar[Rule] = Rule(True, "ANOVA", "a sum of products of Gaussians of single columns")
 
     # A product of `degree` columns is a Gaussian of that many columns.
-    parameters = declare(
+    parameters: ClassVar[Declared] = declare(
         degree=Count(1, floats=True),
         sigma=Width(
             Meaning(

@@ -21,6 +21,9 @@ from mercer.kernels.parameters import Parameters
 #: How tightly an expression binds, for parentheses: sum < product < power < call.
 SUM, PRODUCT, POWER, ATOM = range(4)
 
+#: Kernels to try, as expressions or as functions that make one.
+Examples = tuple[str | Callable[[], Any], ...]
+
 
 class Kernel(Facade, Algebra, Parameters):
     """Base of all kernels: what k says of itself, what can be asked of it, and the algebra.
@@ -42,7 +45,7 @@ class Kernel(Facade, Algebra, Parameters):
     takes: ClassVar[str] = "vectors"
     #: Kernels of this class to try in tests, as expressions or as functions that make one; where
     #: there are none, the class is called without arguments.
-    examples: ClassVar[tuple[str | Callable[[], Kernel], ...]] = ()
+    examples: ClassVar[Examples] = ()
     #: k(x, z) in LaTeX; <p> is the parameter p, and <p|π> is π while data is still to choose p.
     tex: ClassVar[str] = ""
     #: Why every kernel of this class is positive semi-definite, or is not.

@@ -9,12 +9,12 @@ import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer._lazy import record
-from mercer._parameters import Flag, declare
+from mercer._parameters import Declared, Flag, declare
 from mercer.formula.inputs import Warped, numeric
 from mercer.formula.nodes import Formula, Input, dot
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Claim, Rule
-from mercer.kernels.core import Kernel
+from mercer.kernels.core import Examples, Kernel
 from mercer.kernels.opaque import OpaqueKernel
 
 
@@ -92,9 +92,9 @@ class ConditionalExpectation(_WithModel, OpaqueKernel):
     mixture: Any
     unit: bool = False
     _field = "mixture"
-    examples = (lambda: ConditionalExpectation(TwoNormals()),)
+    examples: ClassVar[Examples] = (lambda: ConditionalExpectation(TwoNormals()),)
 
-    parameters = declare(unit=Flag())
+    parameters: ClassVar[Declared] = declare(unit=Flag())
 
     def _check_together(self) -> None:
         _reader(self.mixture)  # an unsuitable or unfitted model is reported here
@@ -243,8 +243,10 @@ class Fisher(_WithModel, Kernel):
     model: Any
     _field = "model"
     tex = r"U(x)^\top I^{-1} U(z), \quad U(x) = \nabla_\theta \ln p(x \mid \theta)"
-    examples = (lambda: Fisher(TwoNormals()),)
-    proof = Rule(True, "Fisher kernel", "φ(x) = I^(−1/2) ∇ ln p(x | θ)", generic=False)
+    examples: ClassVar[Examples] = (lambda: Fisher(TwoNormals()),)
+    proof: ClassVar[Rule] = Rule(
+        True, "Fisher kernel", "φ(x) = I^(−1/2) ∇ ln p(x | θ)", generic=False
+    )
 
     def _check_together(self) -> None:
         model = self.model

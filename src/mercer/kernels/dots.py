@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer._config import check_memory
-from mercer._parameters import Count, Number, declare
+from mercer._parameters import Count, Declared, Number, declare
 from mercer.formula import nodes
 from mercer.formula.definite import factors, sign_of
 from mercer.formula.inputs import Factor, FrozenArray, Matrix, Unit, check_finite, numeric
@@ -29,7 +29,7 @@ from mercer.formula.nodes import (
 )
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Claim, Rule, zero_function
-from mercer.kernels.core import Kernel
+from mercer.kernels.core import Examples, Kernel
 from mercer.kernels.parameters import GAMMA, WHOLE_POWER
 
 
@@ -50,7 +50,7 @@ class Linear(Kernel):
     """
 
     tex = r"x \cdot z"
-    proof = Rule(True, "inner product", "φ(x) = x")
+    proof: ClassVar[Rule] = Rule(True, "inner product", "φ(x) = x")
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return dot(rows)
@@ -84,9 +84,9 @@ class Constant(Kernel):
 
     value: float = 1.0
     tex = r"<value>"
-    examples = "constant(2)", "constant(0)", "constant(-2)"
+    examples: ClassVar[Examples] = "constant(2)", "constant(0)", "constant(-2)"
 
-    parameters = declare(value=Number())
+    parameters: ClassVar[Declared] = declare(value=Number())
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return self._named(path, "value")
@@ -137,14 +137,14 @@ class Polynomial(Kernel):
     degree: int
     offset: float = 0.0
     gamma: float | str = 1.0
-    examples = (
+    examples: ClassVar[Examples] = (
         "polynomial(3, offset=1)",
         "polynomial(2)",
         "polynomial(3, offset=-1)",
         "polynomial(2, offset=1, gamma=0.5)",
     )
-    parameters = declare(degree=WHOLE_POWER, offset=Number(), gamma=GAMMA)
-    spellings = declare(coef0=("offset", lambda offset: offset))
+    parameters: ClassVar[Declared] = declare(degree=WHOLE_POWER, offset=Number(), gamma=GAMMA)
+    spellings: ClassVar[Declared] = declare(coef0=("offset", lambda offset: offset))
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         inner = self._named(path, "gamma") * dot(rows)
@@ -205,11 +205,13 @@ class Sigmoid(Kernel):
 
     eta: float | str = 1.0
     nu: float = 0.0
-    examples = ("sigmoid(0.5, -1)",)
-    proof = Rule(None, "sigmoid", "tanh has negative Taylor coefficients")
+    examples: ClassVar[Examples] = ("sigmoid(0.5, -1)",)
+    proof: ClassVar[Rule] = Rule(None, "sigmoid", "tanh has negative Taylor coefficients")
 
-    parameters = declare(eta=GAMMA, nu=Number())
-    spellings = declare(gamma=("eta", lambda eta: eta), coef0=("nu", lambda nu: nu))
+    parameters: ClassVar[Declared] = declare(eta=GAMMA, nu=Number())
+    spellings: ClassVar[Declared] = declare(
+        gamma=("eta", lambda eta: eta), coef0=("nu", lambda nu: nu)
+    )
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         inside = self._named(path, "eta") * dot(rows) + self._named(path, "nu")
@@ -240,7 +242,11 @@ class Bilinear(Kernel):
 
     A: Any
     tex = r"x^\top A \, z"
-    examples = "bilinear([[2, 1], [1, 2]])", "bilinear([[2, 1], [1, -2]])", "bilinear([[0.0]])"
+    examples: ClassVar[Examples] = (
+        "bilinear([[2, 1], [1, 2]])",
+        "bilinear([[2, 1], [1, -2]])",
+        "bilinear([[0.0]])",
+    )
 
     def _check_together(self) -> None:
         A = np.array(self.A)
@@ -310,7 +316,7 @@ class Cosine(Kernel):
     """
 
     tex = r"\frac{x \cdot z}{\|x\| \|z\|}"
-    proof = Rule(True, "inner product of unit vectors", "φ(x) = x / ‖x‖")
+    proof: ClassVar[Rule] = Rule(True, "inner product of unit vectors", "φ(x) = x / ‖x‖")
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return dot(rows.then(Unit()))
@@ -337,7 +343,7 @@ class Tanimoto(Kernel):
     """
 
     tex = r"\frac{x \cdot z}{\|x\|^2 + \|z\|^2 - x \cdot z}"
-    proof = Rule(
+    proof: ClassVar[Rule] = Rule(
         True,
         "Tanimoto series",
         "Σₙ (x·z)ⁿ⁺¹ / (‖x‖² + ‖z‖²)ⁿ⁺¹, and 1/(a + b) = ∫ e^(−ta) e^(−tb) dt",
@@ -368,10 +374,12 @@ class ArcCosine(Kernel):
 
     order: int = 1
     tex = r"\tfrac{1}{\pi} \|x\|^{<order>} \|z\|^{<order>} J_{<order>}(\theta)"
-    examples = "arc_cosine(0)", "arc_cosine(1)", "arc_cosine(2)"
-    proof = Rule(True, "expectation of products", "E[Θ(w·x)(w·x)ⁿ Θ(w·z)(w·z)ⁿ]")
+    examples: ClassVar[Examples] = "arc_cosine(0)", "arc_cosine(1)", "arc_cosine(2)"
+    proof: ClassVar[Rule] = Rule(True, "expectation of products", "E[Θ(w·x)(w·x)ⁿ Θ(w·z)(w·z)ⁿ]")
 
-    parameters = declare(order=Count(0, 2, floats=True, why="no other order has a formula here"))
+    parameters: ClassVar[Declared] = declare(
+        order=Count(0, 2, floats=True, why="no other order has a formula here")
+    )
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         # The angle from the chord, θ = 2 arcsin(‖x̂ − ẑ‖/2), is exact near 0, where arccos is not.

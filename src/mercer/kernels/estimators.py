@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Container
+from dataclasses import dataclass
 from functools import wraps
 from inspect import signature
-from typing import Any, Self
+from typing import Any, Self, TypeVar, dataclass_transform
 
 from mercer._parameters import Anything, Check, Count, Either, Maybe, Number, OneOf
 from mercer._suggest import ARGUMENTS_HERE, nearest, suggest
 from mercer.kernels import BESIDE, KERNELS, Kernel, as_kernel
 from mercer.kernels.parameters import WORDS, is_number
 
+C = TypeVar("C", bound=type)
 #: What a number in the place of the kernel may have been meant for.
 _COUNTS = ("n_components", "n_clusters", "n_neighbors", "bandwidth")
 #: What a learner declares of its kernel; k itself says more of each when it is made.
@@ -54,6 +56,24 @@ def _suggesting(init: Callable[..., None]) -> Callable[..., None]:
             _set_former(self, numbers)
 
     return checked
+
+
+@dataclass_transform(eq_default=False)
+def estimator(cls: C) -> C:
+    """Make the annotated fields of an estimator its parameters, kept as they are given.
+
+    That is all that scikit-learn lets a constructor do.
+
+    >>> @estimator
+    ... class Halved:
+    ...     factor: float = 0.5
+    >>> Halved(factr=2)
+    Traceback (most recent call last):
+    TypeError: Halved has no parameter 'factr'. Did you mean 'factor'?
+    """
+    dataclass(eq=False, repr=False)(cls)
+    cls.__init__ = _suggesting(cls.__init__)  # type: ignore[misc]
+    return cls
 
 
 def _is_former(name: str, known: Container[str]) -> bool:

@@ -6,11 +6,11 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._parameters import declare
+from mercer._parameters import Declared, declare
 from mercer.formula import nodes
 from mercer.formula.inputs import Columns, FrozenArray, Matrix, Scale, Step, Warped
 from mercer.formula.nodes import Formula, Input
@@ -47,7 +47,7 @@ class Warp(Kernel):
     kernel: Kernel
     phi: Any
 
-    parameters = declare(kernel=Part())
+    parameters: ClassVar[Declared] = declare(kernel=Part())
 
     def _check_together(self) -> None:
         if isinstance(self.phi, (np.ndarray, list, tuple)):
@@ -169,7 +169,7 @@ class Reweight(SameFeatures):
     kernel: Kernel
     f: Any
 
-    parameters = declare(kernel=Part())
+    parameters: ClassVar[Declared] = declare(kernel=Part())
 
     def _check_together(self) -> None:
         check_function(self.f, "reweight")
@@ -225,7 +225,7 @@ class On(Kernel):
     columns: Any
     picks_columns = True
 
-    parameters = declare(kernel=Part())
+    parameters: ClassVar[Declared] = declare(kernel=Part())
 
     def _check_together(self) -> None:
         columns = self.columns

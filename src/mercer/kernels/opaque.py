@@ -6,19 +6,19 @@ They compose with everything else: a block is one more statistic of the pair.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer._lazy import record
-from mercer._parameters import Flag, declare
+from mercer._parameters import Declared, Flag, declare
 from mercer.formula import nodes
 from mercer.formula.inputs import Warped, check_finite, numeric
 from mercer.formula.nodes import Formula, Input, dot
 from mercer.kernels.catalog import check_function, kernel, name_of, resolve
 from mercer.kernels.claims import Rule
-from mercer.kernels.core import Kernel
+from mercer.kernels.core import Examples, Kernel
 
 
 class OpaqueKernel(Kernel):
@@ -121,11 +121,11 @@ class Similarity(OpaqueKernel):
 
     function: Any
     blocks: bool | str = False
-    parameters = declare(blocks=ByTrying())
+    parameters: ClassVar[Declared] = declare(blocks=ByTrying())
     symmetric = False
     takes = "anything"
-    examples = (lambda: Similarity(_common_items),)
-    proof = Rule(None, "black box", "a function can only be tried, not proved")
+    examples: ClassVar[Examples] = (lambda: Similarity(_common_items),)
+    proof: ClassVar[Rule] = Rule(None, "black box", "a function can only be tried, not proved")
 
     def _check_together(self) -> None:
         check_function(self.function, "Similarity")
@@ -237,8 +237,8 @@ class FromFeatures(Kernel):
 
     phi: Any
     tex = r"\varphi(x) \cdot \varphi(z)"
-    examples = ("from_features('square')",)
-    proof = Rule(True, "inner product of features", "φ is given", generic=False)
+    examples: ClassVar[Examples] = ("from_features('square')",)
+    proof: ClassVar[Rule] = Rule(True, "inner product of features", "φ is given", generic=False)
 
     def _check_together(self) -> None:
         check_function(self.phi, "FromFeatures")
@@ -297,7 +297,7 @@ class Precomputed(OpaqueKernel):
     symmetric = False
     takes = "matrix"
     takes_matrix = True
-    proof = Rule(None, "given matrix", "only its eigenvalues can tell")
+    proof: ClassVar[Rule] = Rule(None, "given matrix", "only its eigenvalues can tell")
 
     def prepare_pair(self, X: Any, Z: Any) -> tuple[Any, Any]:
         K = numeric(X)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from mercer._arrays import host
 from mercer._config import config
-from mercer._steps import Step, told
+from mercer._steps import Step, recorded
 
 
 class Stepwise:
@@ -26,7 +26,7 @@ class Stepwise:
         """
         model: Any = clone(self)
         with config(device="cpu"):
-            found = told(lambda: model.fit(host(X), y, sample_weight))
+            found = recorded(lambda: model.fit(host(X), y, sample_weight))
         if not found:
             raise ValueError(
                 f"solver {model.solver_!r} takes no steps that could be shown: give solver="

@@ -6,6 +6,7 @@ the same for all classes, the nearest mean has the largest Σᵢ A_ic k(x, xᵢ)
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from mercer._tiles import cut
 from mercer.expansion import KernelExpansion
 from mercer.gram import Gram, solver_gram
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import ONLY_KERNEL
+from mercer.kernels.estimators import ONLY_KERNEL, estimator
 from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners._options import fetched, labeled, log_weights, together, weights_or_none
@@ -26,6 +27,7 @@ from mercer.learners._options import fetched, labeled, log_weights, together, we
 MEMBER_ROWS = 512
 
 
+@estimator
 class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
     """argmin over classes c of ‖φ(x) − μ_c‖², μ_c the mean of φ over the class.
 
@@ -69,19 +71,14 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
         "prototype": OneOf("mean", "medoid"),
         "class_weight": Anything(),
     }
-    classes_: np.ndarray
-    expansion_: KernelExpansion
+    classes_: np.ndarray = field(init=False)
+    expansion_: KernelExpansion = field(init=False)
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        *,
-        shrinkage: float = 0.0,
-        prototype: str = "mean",
-        class_weight: Any = None,
-    ) -> None:
-        self.kernel, self.shrinkage, self.prototype = kernel, shrinkage, prototype
-        self.class_weight = class_weight
+    kernel: Any = DEFAULT
+    _: KW_ONLY
+    shrinkage: float = 0.0
+    prototype: str = "mean"
+    class_weight: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the coefficients of the means, or the medoids."""

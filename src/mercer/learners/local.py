@@ -83,7 +83,7 @@ class LocalLinearRegressor(SmoothingRegressor):
                 "precomputed matrix does not hold them; NadarayaWatsonRegressor takes one"
             )
         X, y = super()._start(X, y, **checks)
-        self.feature_map_ = self.feature_map
+        self.feature_map_: Any = self.feature_map
         if hasattr(self.feature_map, "transform"):
             self.feature_map_ = clone(self.feature_map).fit(X)
         elif self.feature_map is not None and not callable(self.feature_map):

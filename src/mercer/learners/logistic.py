@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,7 +24,7 @@ from mercer._parameters import (
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import ONLY_KERNEL
+from mercer.kernels.estimators import ONLY_KERNEL, estimator
 from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import ClassifierMixin, as_scores, labels_at
 from mercer.learners._options import (
@@ -40,6 +41,7 @@ from mercer.solvers.requirements import solvers_for
 from mercer.solvers.smooth import Binary, Multinomial, SmoothSolution, minimize
 
 
+@estimator
 class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
     """min Σᵢ wᵢ log-loss(yᵢ, f(xᵢ)) + (α/2)aᵀKa,  f(x) = Σⱼ aⱼ k(xⱼ, x) + w₀  (Ritter).
 
@@ -109,7 +111,6 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
     """
 
     _learns_from_pieces = True
-    centers: Any = "uniform"  # models from files of earlier versions have none of their own
     _parameters: ClassVar[dict[str, Check]] = {
         **ONLY_KERNEL,
         "alpha": Either(Positive(), OneOf("loo")),
@@ -124,25 +125,18 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
         "random_state": Anything(),
     }
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        alpha: Any = "loo",
-        *,
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        class_weight: Any = None,
-        n_centers: int | None = None,
-        centers: Any = "uniform",
-        learning_rate: float | None = None,
-        tol: float = 1e-4,
-        max_iter: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel, self.alpha, self.fit_intercept = kernel, alpha, fit_intercept
-        self.solver, self.class_weight, self.n_centers = solver, class_weight, n_centers
-        self.centers, self.learning_rate, self.tol = centers, learning_rate, tol
-        self.max_iter, self.random_state = max_iter, random_state
+    kernel: Any = DEFAULT
+    alpha: Any = "loo"
+    _: KW_ONLY
+    fit_intercept: bool = True
+    solver: str = "auto"
+    class_weight: Any = None
+    n_centers: int | None = None
+    centers: Any = "uniform"
+    learning_rate: float | None = None
+    tol: float = 1e-4
+    max_iter: int | None = None
+    random_state: Any = None
 
     # --- fitting ----------------------------------------------------------------------------
 
@@ -192,14 +186,16 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
         self._n_train = n_rows(X)
         binary = len(self.classes_) == 2
         self.solver_, self.solver_reason_ = found.solver, found.reason
-        self.centers_ = found.centers
-        self.dual_coef_ = found.coef[:, 0] if binary else found.coef
-        self.intercept_ = found.intercept
+        self.centers_: Any = found.centers
+        self.dual_coef_: Any = found.coef[:, 0] if binary else found.coef
+        self.intercept_: Any = found.intercept
         self.objective_, self.objectives_ = found.objective, np.array(found.objectives)
-        self.n_iter_ = found.n_iter
+        self.n_iter_: int = found.n_iter
         points = points_of(self.kernel_, X, self.centers_)
         intercept = float(self.intercept_[0]) if binary else self.intercept_
-        self.expansion_ = KernelExpansion(self.kernel_, points, self.dual_coef_, intercept)
+        self.expansion_: KernelExpansion = KernelExpansion(
+            self.kernel_, points, self.dual_coef_, intercept
+        )
         warn_if_stopped(
             type(self).__name__,
             found.stopped,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,7 +22,7 @@ from mercer._parameters import (
     OneOf,
 )
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import ONLY_KERNEL
+from mercer.kernels.estimators import ONLY_KERNEL, estimator
 from mercer.learners._base import check_fitted
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
 from mercer.learners._options import (
@@ -37,6 +38,7 @@ from mercer.solvers.neighbors.radius import Within
 from mercer.solvers.neighbors.search import Neighbors, nearest
 
 
+@estimator
 class KernelNeighbors(NeighborSearch):
     """The base of both: neighbors are found, and vote."""
 
@@ -49,18 +51,13 @@ class KernelNeighbors(NeighborSearch):
         "weights": Maybe(Either(OneOf("uniform", "distance", "kernel"), Function())),
         "radius": Maybe(Number(0.0, infinite=True)),
     }
-    y_fit_: np.ndarray
+    y_fit_: np.ndarray = field(init=False)
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        n_neighbors: int = 5,
-        *,
-        weights: Any = "uniform",
-        radius: float | None = None,
-    ) -> None:
-        self.kernel, self.n_neighbors, self.weights = kernel, n_neighbors, weights
-        self.radius = radius
+    kernel: Any = DEFAULT
+    n_neighbors: int = 5
+    _: KW_ONLY
+    weights: Any = "uniform"
+    radius: float | None = None
 
     def _keep(
         self, X: Any, targets: np.ndarray, copies: np.ndarray | None, factors: Any = None
@@ -73,7 +70,7 @@ class KernelNeighbors(NeighborSearch):
             together(self, X, "weights of 0")
         which = slice(None) if kept is None else kept
         self.y_fit_ = targets[which]
-        self.sample_weight_ = None if copies is None else copies[which]
+        self.sample_weight_: np.ndarray | None = None if copies is None else copies[which]
         self._factors = None if factors is None else factors[which]
         self._keep_examples(X, kept)
 

@@ -8,6 +8,8 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
+from mercer.kernels.estimators import estimator
+
 
 def scores_of(model: Any, examples: Any) -> tuple[np.ndarray | None, bool]:
     """Probabilities or else decision values of a fitted classifier, and which of the two."""
@@ -34,6 +36,7 @@ def evidence(scores: np.ndarray, probable: bool) -> np.ndarray:
     return np.log(np.clip(scores, 1e-9, 1.0)) if probable else scores
 
 
+@estimator
 class CalibratedScores(ClassifierMixin, BaseEstimator):
     """P(class k | x) ∝ exp(Σ coef[k, l] s(x)[l] + intercept[k]), s the scores of `estimator`.
 
@@ -48,8 +51,9 @@ class CalibratedScores(ClassifierMixin, BaseEstimator):
            [0. , 1. ]])
     """
 
-    def __init__(self, estimator: Any, coef: Any, intercept: Any) -> None:
-        self.estimator, self.coef, self.intercept = estimator, coef, intercept
+    estimator: Any
+    coef: Any
+    intercept: Any
 
     @classmethod
     def fitted(cls, estimator: Any, scores: np.ndarray, truth: np.ndarray) -> CalibratedScores:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -19,7 +20,7 @@ from mercer.formula import simplify
 from mercer.formula.inputs import numeric
 from mercer.gram import formula_of
 from mercer.kernels import DEFAULT, Kernel
-from mercer.kernels.estimators import ONLY_KERNEL
+from mercer.kernels.estimators import ONLY_KERNEL, estimator
 from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
 from mercer.learners._options import fetched, labeled, together, weights_or_none
@@ -76,6 +77,7 @@ def divide(X: Any, bandwidth: Any) -> Any:
     return rows / h.astype(rows.dtype)
 
 
+@estimator
 class Smoother(KernelLearner):
     """The base of smoothers: examples kept, a bandwidth chosen, weights made."""
 
@@ -87,14 +89,10 @@ class Smoother(KernelLearner):
         "per_column": Flag(),
     }
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        bandwidth: Any = "loo",
-        *,
-        per_column: bool = False,
-    ) -> None:
-        self.kernel, self.bandwidth, self.per_column = kernel, bandwidth, per_column
+    kernel: Any = DEFAULT
+    bandwidth: Any = "loo"
+    _: KW_ONLY
+    per_column: bool = False
 
     def _estimate(
         self, weights: Weights, queries: Any, sample: Sample, spread: bool = False
@@ -120,15 +118,15 @@ class Smoother(KernelLearner):
             together(self, X, "weights of 0")
             index = np.flatnonzero(self.sample_weight_)
             X, y, self.sample_weight_ = take(X, index), y[index], self.sample_weight_[index]
-        self.X_fit_ = index if self.kernel_.takes_matrix else X
-        self.y_fit_ = np.asarray(y, dtype=np.float64)
+        self.X_fit_: np.ndarray | Any = index if self.kernel_.takes_matrix else X
+        self.y_fit_: np.ndarray = np.asarray(y, dtype=np.float64)
         self._choose()
 
     def _choose(self) -> None:
-        self.loo_error_ = np.nan
+        self.loo_error_: float = np.nan
         given = self.bandwidth
         if not isinstance(given, str):
-            self.bandwidth_ = self._checked(given)
+            self.bandwidth_: float = self._checked(given)
             return
         if self.kernel_.is_opaque:
             # x/h has no meaning for strings, graphs or a given matrix: k is used as it is.
@@ -161,7 +159,7 @@ class Smoother(KernelLearner):
             partial(self._by_workers, everyone) if get_config().cluster is not None else None,
         )
         self.bandwidth_, self.loo_error_ = choice.bandwidth * share, choice.error
-        self.bandwidths_tried_ = choice.tried
+        self.bandwidths_tried_: tuple[tuple[Any, float], ...] = choice.tried
 
     def _checked(self, given: Any) -> Any:
         h = np.asarray(given, dtype=float)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,11 +11,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._arrays import winners
 from mercer._parameters import Anything, Check, Count, Maybe, NonNegative, Pair, check_parameters
+from mercer.kernels.estimators import estimator
 from mercer.learners._base import Savable, classes_of, encode, targets
 from mercer.learners._options import log_weights
 from mercer.solvers.warping import Warps, fit_warps, splat, warped
 
 
+@estimator
 class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
     """ŷ(x) = argmin over classes c of min over warps u of ‖x − T_c(p + u(p))‖²/s² + λ·bending(u).
 
@@ -67,18 +70,13 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
         "class_weight": Anything(),
     }
 
-    def __init__(
-        self,
-        shape: Any = None,
-        *,
-        stiffness: float = 10.0,
-        order: int = 2,
-        rounds: int = 2,
-        iterations: int = 8,
-        class_weight: Any = None,
-    ) -> None:
-        self.shape, self.stiffness, self.order, self.rounds = shape, stiffness, order, rounds
-        self.iterations, self.class_weight = iterations, class_weight
+    shape: Any = None
+    _: KW_ONLY
+    stiffness: float = 10.0
+    order: int = 2
+    rounds: int = 2
+    iterations: int = 8
+    class_weight: Any = None
 
     def fit(self, X: Any, y: Any) -> Self:
         """The templates: means, then means of what is pulled back onto them."""

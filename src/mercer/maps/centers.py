@@ -239,7 +239,7 @@ class CenterChoice:
     """The name of a way to choose, indices of examples, or the centers themselves."""
 
     choices = ("uniform", *_CHOICES)
-    words = (
+    words: str = (
         f"one of {', '.join(map(repr, choices))}, a list of indices of examples, or the centers "
         "themselves"
     )

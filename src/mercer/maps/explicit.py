@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from mercer._config import check_memory
 from mercer._parameters import Anything, Check
+from mercer.kernels.estimators import estimator
 from mercer.maps._base import KernelMap, dtype_of, n_rows, names_in
 
 
+@estimator
 class ExplicitMap(KernelMap):
     """φ(x)·φ(z) = k(x, z), exactly, where the feature space of k has finitely many dimensions.
 
@@ -44,8 +46,7 @@ class ExplicitMap(KernelMap):
 
     _parameters: ClassVar[dict[str, Check]] = {"kernel": Anything()}
 
-    def __init__(self, kernel: Any = "linear()"):
-        self.kernel = kernel
+    kernel: Any = "linear()"
 
     def _fit(self, X: Any) -> None:
         width = self.kernel_.n_dims(X.shape[1] if hasattr(X, "shape") else 1)
@@ -55,7 +56,7 @@ class ExplicitMap(KernelMap):
                 "NystromMap approximates any kernel, RandomFourierMap one of x − z, and "
                 "TaylorGaussianMap the Gaussian"
             )
-        self.n_output_features_ = int(width)
+        self.n_output_features_: int = int(width)
         self._fits(1, X)
 
     def _fits(self, n: int, X: Any) -> None:

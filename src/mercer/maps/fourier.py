@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,11 +13,12 @@ from sklearn.utils.extmath import safe_sparse_dot
 from mercer._config import check_memory
 from mercer._parameters import Anything, Check, Count, Flag, check_parameters, random_from
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import KernelParams
+from mercer.kernels.estimators import KernelParams, estimator
 from mercer.maps._base import FeatureMap
 from mercer.maps.frequencies import Draw, frequencies
 
 
+@estimator
 class RandomFourierMap(KernelParams, ClassNamePrefixFeaturesOutMixin, FeatureMap):
     """φ(x) = √(2 k(0)/n) · (cos w₁·x, …, sin w₁·x, …),  E[φ(x)·φ(z)] = k(x − z).
 
@@ -73,16 +75,11 @@ class RandomFourierMap(KernelParams, ClassNamePrefixFeaturesOutMixin, FeatureMap
         "random_state": Anything(),
     }
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        n_components: int = 100,
-        *,
-        orthogonal: bool = False,
-        random_state: Any = None,
-    ):
-        self.kernel, self.n_components, self.orthogonal = kernel, n_components, orthogonal
-        self.random_state = random_state
+    kernel: Any = DEFAULT
+    n_components: int = 100
+    _: KW_ONLY
+    orthogonal: bool = False
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the width of X and draw the frequencies. `y` is ignored."""

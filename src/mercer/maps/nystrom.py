@@ -10,6 +10,7 @@ where K has negative eigenvalues, which only they can leave out.
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -26,6 +27,7 @@ from mercer._parameters import Anything, Check, Count, Maybe, random_from
 from mercer._tiles import Scratch, Tiling
 from mercer.gram import HOST, held, make_gram, solver_gram
 from mercer.kernels import DEFAULT
+from mercer.kernels.estimators import estimator
 from mercer.maps._base import KernelMap, dtype_of, n_rows
 from mercer.maps.centers import CenterChoice, choose_centers, given_index, uniform_centers
 
@@ -34,6 +36,7 @@ from mercer.maps.centers import CenterChoice, choose_centers, given_index, unifo
 PANEL_ROWS = 256
 
 
+@estimator
 class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
     """φ(x) = (k(x, x₁), …, k(x, xₘ)) A with AAᵀ = K⁻¹, K the kernel matrix of a sample x₁, …, xₘ.
 
@@ -93,12 +96,10 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
            [0.1353, 0.6065, 1.    ]])
     """
 
-    # Maps from files of earlier versions have none of their own.
-    centers: Any = "uniform"
     #: Examples of the sample that add something to its span, if not all.
-    _kept: NDArray[np.intp] | None = None
-    eigenvalues_: NDArray[np.float64]
-    eigenvectors_: NDArray[np.float64]
+    _kept: NDArray[np.intp] | None = field(default=None, init=False)
+    eigenvalues_: NDArray[np.float64] = field(init=False)
+    eigenvectors_: NDArray[np.float64] = field(init=False)
     _parameters: ClassVar[dict[str, Check]] = {
         "kernel": Anything(),
         "n_components": Maybe(Count()),
@@ -106,16 +107,11 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
         "random_state": Anything(),
     }
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        n_components: int | None = 100,
-        *,
-        centers: Any = "uniform",
-        random_state: Any = None,
-    ):
-        self.kernel, self.n_components, self.centers = kernel, n_components, centers
-        self.random_state = random_state
+    kernel: Any = DEFAULT
+    n_components: int | None = 100
+    _: KW_ONLY
+    centers: Any = "uniform"
+    random_state: Any = None
 
     def _fit(self, X: Any) -> None:
         n = n_rows(X)
@@ -137,7 +133,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
 
     def _choose(self, X: Any, n: int) -> tuple[Any, Any]:
         """The sample: indices of rows of X, or None and the points that were given."""
-        self.error_ = math.nan
+        self.error_: float = math.nan
         if isinstance(self.centers, str):
             m = n if self.n_components is None else min(n, int(self.n_components))
             _check_sample(m)

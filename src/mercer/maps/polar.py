@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._parameters import Anything, Check, Flag, Maybe, Number, Pair
+from mercer.kernels.estimators import estimator
 from mercer.maps._base import FeatureMap, names_in
 
 
+@estimator
 class PolarMap(FeatureMap):
     """(x₁, x₂) = (r sin φ, r cos φ)  ↦  (r, φ), or (cos(φ − ωr), sin(φ − ωr)).
 
@@ -61,8 +63,9 @@ class PolarMap(FeatureMap):
         "unrolled": Flag(),
     }
 
-    def __init__(self, columns: Any = (0, 1), winding: float | None = None, unrolled: bool = False):
-        self.columns, self.winding, self.unrolled = columns, winding, unrolled
+    columns: Any = (0, 1)
+    winding: float | None = None
+    unrolled: bool = False
 
     def _fit(self, X: Any) -> None:
         self.split(X.shape[1])

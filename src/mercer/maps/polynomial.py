@@ -15,6 +15,7 @@ from mercer._config import check_memory
 from mercer._parameters import Check, Count, NonNegative, Positive, Several
 from mercer.formula.monomials import Monomials, power_coefficients
 from mercer.formula.written import monomial, term, variables
+from mercer.kernels.estimators import estimator
 from mercer.maps._base import FeatureMap, names_in
 
 
@@ -76,6 +77,7 @@ class _PowerSeriesMap(FeatureMap):
         return "[" + ", ".join(term(w, monomial(p, names)) for w, p in both) + "]"
 
 
+@estimator
 class PolynomialMap(_PowerSeriesMap):
     """φ(x)·φ(z) = (x·z + c)^d: all monomials of degree d (up to d if c > 0), each weighted.
 
@@ -122,13 +124,14 @@ class PolynomialMap(_PowerSeriesMap):
         "offset": NonNegative("with a negative one it is no kernel"),
     }
 
-    def __init__(self, degree: int = 2, offset: float = 0.0):
-        self.degree, self.offset = degree, offset
+    degree: int = 2
+    offset: float = 0.0
 
     def _coefficients(self) -> list[float]:
         return power_coefficients(int(self.degree), float(self.offset))
 
 
+@estimator
 class PowersMap(FeatureMap):
     """φ(x) = (x, x², …, x^p), of every column: powers without cross terms and without weights.
 
@@ -155,11 +158,10 @@ class PowersMap(FeatureMap):
 
     _parameters: ClassVar[dict[str, Check]] = {"degree": Count()}
 
-    def __init__(self, degree: int = 2):
-        self.degree = degree
+    degree: int = 2
 
     def _fit(self, X: Any) -> None:
-        self.n_output_features_ = int(self.degree) * X.shape[1]
+        self.n_output_features_: Any = int(self.degree) * X.shape[1]
 
     def _transform(self, X: Any) -> NDArray[Any]:
         return np.hstack([X**p for p in range(1, self.degree + 1)])
@@ -171,6 +173,7 @@ class PowersMap(FeatureMap):
         return np.asarray([f"{name}{p}" for p in powers for name in names], dtype=object)
 
 
+@estimator
 class TaylorGaussianMap(_PowerSeriesMap):
     """φ(x) = exp(−‖x‖²/2σ²) · (ψ₀(x), …, ψₙ(x)/√(n! σ²ⁿ), …), n ≤ order; ψₙ(x)·ψₙ(z) = (x·z)ⁿ.
 
@@ -209,8 +212,8 @@ class TaylorGaussianMap(_PowerSeriesMap):
     _instead = "Use the kernel Gaussian(sigma), RandomFourierMap or NystromMap, or a lower order."
     _parameters: ClassVar[dict[str, Check]] = {"sigma": Several(Positive()), "order": Count(0)}
 
-    def __init__(self, sigma: Any = 1.0, order: int = 4):
-        self.sigma, self.order = sigma, order
+    sigma: Any = 1.0
+    order: int = 4
 
     def _coefficients(self) -> list[float]:
         return [1 / factorial(n) for n in range(self.order + 1)]

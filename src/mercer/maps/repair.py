@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from sklearn.base import OneToOneFeatureMixin
 
 from mercer._parameters import Check, OneOf
+from mercer.kernels.estimators import estimator
 from mercer.maps._base import FeatureMap
 
 
+@estimator
 class SpectrumRepair(OneToOneFeatureMixin, FeatureMap):
     """K = UΛUᵀ ↦ K P with P = U[λ > 0]Uᵀ (clip) or U sign(λ)Uᵀ (flip), or K − min(λ) I (shift).
 
@@ -57,8 +59,7 @@ class SpectrumRepair(OneToOneFeatureMixin, FeatureMap):
 
     _parameters: ClassVar[dict[str, Check]] = {"how": OneOf("clip", "flip", "shift")}
 
-    def __init__(self, how: str = "clip"):
-        self.how = how
+    how: str = "clip"
 
     def _fit(self, X: Any) -> None:
         if X.shape[0] != X.shape[1]:
@@ -71,7 +72,7 @@ class SpectrumRepair(OneToOneFeatureMixin, FeatureMap):
         self.eigenvalues_ = values
         self._map: NDArray[np.float64] | None = None
         self._training: dict[bytes, list[int]] = {}
-        self.shift_ = float(-values[0]) if values[0] < -rounding else 0.0
+        self.shift_: float = float(-values[0]) if values[0] < -rounding else 0.0
         if not self.shift_:
             return
         if self.how == "shift":

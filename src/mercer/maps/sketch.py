@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,12 +13,14 @@ from sklearn.utils import gen_batches
 
 from mercer._config import check_memory
 from mercer._parameters import Anything, Check, Count, NonNegative, random_from
+from mercer.kernels.estimators import estimator
 from mercer.maps._base import FeatureMap
 
 # Numbers in one batch of rows: the Fourier transforms of a batch stay in the cache.
 _BATCH = 1 << 17
 
 
+@estimator
 class TensorSketchMap(ClassNamePrefixFeaturesOutMixin, FeatureMap):
     """E[φ(x)·φ(z)] = (x·z + c)^d, φ(x) = F⁻¹(F(C₁x̃) ∘ … ∘ F(C_d x̃)), x̃ = (x, √c).
 
@@ -66,23 +69,18 @@ class TensorSketchMap(ClassNamePrefixFeaturesOutMixin, FeatureMap):
         "random_state": Anything(),
     }
 
-    def __init__(
-        self,
-        degree: int = 2,
-        offset: float = 0.0,
-        n_components: int = 100,
-        *,
-        random_state: Any = None,
-    ):
-        self.degree, self.offset, self.n_components = degree, offset, n_components
-        self.random_state = random_state
+    degree: int = 2
+    offset: float = 0.0
+    n_components: int = 100
+    _: KW_ONLY
+    random_state: Any = None
 
     def _fit(self, X: Any) -> None:
         width = int(self.n_components)
         random = random_from(self.random_state)
         shape = (self.degree, X.shape[1] + 1)
-        self.places_ = random.randint(width, size=shape)
-        self.signs_ = random.choice(np.array([-1.0, 1.0]), size=shape)
+        self.places_: np.ndarray = random.randint(width, size=shape)
+        self.signs_: np.ndarray = random.choice(np.array([-1.0, 1.0]), size=shape)
         self._root = np.sqrt(float(self.offset))
         self._n_features_out = width
 

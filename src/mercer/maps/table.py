@@ -22,6 +22,7 @@ from mercer.data.columns import as_floats, find_types
 from mercer.data.making import as_frame as data_frame
 from mercer.data.making import is_frame
 from mercer.data.schema import convert
+from mercer.kernels.estimators import estimator
 
 #: What stands for a missing category; it is a category of its own.
 MISSING = "(missing)"
@@ -42,6 +43,7 @@ _GROUPS = {
 _WRITTEN = ("comma", "day.month", "month/day")
 
 
+@estimator
 class TableColumns(TransformerMixin, BaseEstimator):
     """A DataFrame with exactly the columns of `fit`, numbers as float64, all else as text.
 
@@ -71,10 +73,7 @@ class TableColumns(TransformerMixin, BaseEstimator):
     {'age': [41.0], 'town': ['Bonn']}
     """
 
-    types: Mapping[str, str] | None = None  # for files of models that have no such parameter
-
-    def __init__(self, types: Mapping[str, str] | None = None) -> None:
-        self.types = types
+    types: Mapping[str, str] | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn which columns there are and what they hold."""
@@ -93,7 +92,7 @@ class TableColumns(TransformerMixin, BaseEstimator):
         self.written_: dict[str, str] = {c: kind for c, kind in types.items() if kind in _WRITTEN}
         if len(self.dropped_) == len(types):
             raise ValueError("every column is constant: nothing can be learned")
-        self.feature_names_in_ = np.array(list(types), dtype=object)
+        self.feature_names_in_: np.ndarray = np.array(list(types), dtype=object)
         self.n_features_in_: int = len(types)
         return self
 
@@ -142,6 +141,7 @@ class TableColumns(TransformerMixin, BaseEstimator):
         return tags
 
 
+@estimator
 class TextColumn(TransformerMixin, BaseEstimator):
     """The one column of text of a table as a list of strings; lists go through as they are.
 
@@ -150,8 +150,7 @@ class TextColumn(TransformerMixin, BaseEstimator):
     ['hi', '']
     """
 
-    def __init__(self, column: str | None = None) -> None:
-        self.column = column
+    column: str | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         self.column_: str | None = self.column

@@ -58,7 +58,7 @@ class LinearInFeatures:
             result = separability("linear()", self.features, y, fit_intercept=True)
             self.found = bool(result)
             if result.separator is not None:
-                self.w = np.asarray(result.separator.primal(), dtype=float)
+                self.w: np.ndarray = np.asarray(result.separator.primal(), dtype=float)
                 self.b: float = float(result.separator.intercept)
 
     def phi(self, X: Any) -> np.ndarray:

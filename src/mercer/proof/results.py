@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class Verdict:
     """What the three answers share: each is a tree, as text and, in a notebook, as HTML."""
 
     kernel: Any
-    holds: bool | None
+    holds: ClassVar[bool | None]
 
     def _tree(self) -> Tree:
         raise NotImplementedError
@@ -99,7 +99,7 @@ class Proof(Verdict):
     domain: str = ""
     max_dims: int | None = None
 
-    holds = True
+    holds: ClassVar[bool] = True
 
     @property
     def limits(self) -> str:
@@ -177,7 +177,7 @@ class Counterexample(Verdict):
     because: str = ""
     target: Any = field(default=None, repr=False)
 
-    holds = False
+    holds: ClassVar[bool] = False
 
     def matrix(self) -> np.ndarray:
         """K on the points, each entry computed alone."""
@@ -234,7 +234,7 @@ class Undecided(Verdict):
     reason: str = ""
     tried: tuple[str, ...] = ()
 
-    holds = None
+    holds: ClassVar[None] = None
 
     def to_dict(self) -> dict[str, Any]:
         return super().to_dict() | {"reason": self.reason, "tried": self.tried}

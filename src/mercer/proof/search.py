@@ -48,7 +48,7 @@ class Search:
     pool: list[tuple[float, np.ndarray]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.deadline = time.monotonic() + self.seconds
+        self.deadline: float = time.monotonic() + self.seconds
 
     @property
     def late(self) -> bool:

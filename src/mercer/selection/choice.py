@@ -72,35 +72,35 @@ class Choice:
         self.clock, self.held, self.refit = Clock(budget), held, refit
         self.apart, self.keep = apart, keep
         found, self.groups, self.seed = checked.found, checked.groups, seed
-        self.times = checked.times
+        self.times: np.ndarray | None = checked.times
         self.found = found
-        self.steps = preprocessing(found, checked.left_out)
+        self.steps: Preprocessing = preprocessing(found, checked.left_out)
         assert found.y is not None
         assert found.task is not None
         self.y, self.task, self.classes = found.y, found.task, found.classes
         self.metric, self.measure = metric_of(self.task, metric)
         self.coded = self.measure
-        self.probabilities = probabilities or needs(self.measure) == "probabilities"
+        self.probabilities: bool = probabilities or needs(self.measure) == "probabilities"
         if probabilities and self.classes is None:
             raise ValueError("probabilities are of classes, and the targets are numbers")
         if callable(metric) and self.classes is not None:
             # In the race classes are numbers; a user's own function knows their names.
             names, own = self.classes, self.measure
             self.coded = lambda t, p: float(own(names[t.astype(int)], names[p.astype(int)]))
-        self.class_weight = weights_by_class(class_weight, self.classes)
+        self.class_weight: tuple[Any, Any] = weights_by_class(class_weight, self.classes)
         self.trainers = trainers_for(
             self.task, learners, self.class_weight, _one_by_one(self.groups, self.times)
         )
         self.rivals = rivals
         # The board states the task, and the preprocessing what it does with missing values.
         about = {n: n.kind if isinstance(n, Note) else "" for n in found.notes}
-        self.notes = [n for n, kind in about.items() if kind not in ("task", "missing")]
+        self.notes: list[str] = [n for n, kind in about.items() if kind not in ("task", "missing")]
         self.notes += [*self.steps.notes, *checked.notes]
         self.search: SearchTree | None = None
         self.finals: Finals | None = None
         #: The kernels that the caller named, if any.
         self.named: list[Kernel] = []
-        self.interrupted = False
+        self.interrupted: bool = False
         self.whole, self.rows_given = found, np.arange(len(found))
 
     def run(self, kernels: Any, cv: Any, repeats: int, search: bool, told: Any) -> None:
@@ -112,7 +112,7 @@ class Choice:
             if search and self.steps.kind != "strings":
                 candidates = [self.grown_kernel(say), *candidates]
             self.race(candidates, repeats, say)
-            self.standing = self.finish(say)
+            self.standing: list[Entry] = self.finish(say)
 
     @contextmanager
     def until_interrupted(self) -> Iterator[None]:
@@ -134,10 +134,10 @@ class Choice:
     def prepare(self, cv: Any, repeats: int) -> None:
         """Draw the rows that the choice is made on, make them ready, and cut them into folds."""
         order = draw_order(self.y, self.classified, self.seed)
-        self.drawn = np.sort(order[: min(MOST_ROWS, _rows_that_fit())])
+        self.drawn: np.ndarray = np.sort(order[: min(MOST_ROWS, _rows_that_fit())])
         watch = Stopwatch()
         rows = _prepared(self.steps, self.found.take(self.drawn))
-        self.overhead = watch.seconds() * len(self.y) / len(self.drawn)
+        self.overhead: float = watch.seconds() * len(self.y) / len(self.drawn)
         y = self.y[self.drawn]
         y = y if self.classes is None else np.searchsorted(self.classes, y)
         extra = 0 if self.clock.budget is None else EXTRA_REPEATS
@@ -150,7 +150,9 @@ class Choice:
         count = 0 if self.classes is None else len(self.classes)
         order = draw_order(y, self.classified, self.seed + 1)
         asked = self.probabilities or needs(self.measure) != "answers"
-        self.data = Data(rows, y, count, self.coded, splits, order, self.seed, asked, groups, times)
+        self.data: Data = Data(
+            rows, y, count, self.coded, splits, order, self.seed, asked, groups, times
+        )
 
     def candidates(self, kernels: Iterable[Any] | None) -> list[Kernel]:
         """The kernels that were named, or those that suit the data.
@@ -184,7 +186,7 @@ class Choice:
             self.data, self.clock, len(self.y), self.overhead, say, self.held, self.apart,
             self.refit,
         )  # fmt: skip
-        self.last = LastFit(race, self.steps, self.probabilities, self.seed)
+        self.last: LastFit = LastFit(race, self.steps, self.probabilities, self.seed)
         with self.until_interrupted():
             # The search may find, and a caller may name, what is there already: it races once.
             rivals = rival_trainers(
@@ -215,7 +217,9 @@ class Choice:
                 f"no learner could be fitted with {', '.join(map(repr, self.named))}: "
                 f"{asked_for[0].failed}. Name another kernel, or none for those that suit the data."
             )
-        self.winner = first_stored(standing)
+        self.winner: Entry = first_stored(standing)
+        if self.finals is not None and not self.interrupted:
+            self.winner = self.finals.affordable(self.winner)
         with self.until_interrupted():
             say(f"last fit: {self.winner.trainer.learner}")
             models = {} if self.finals is None else self.finals.models

@@ -28,7 +28,6 @@ from mercer.selection.holdout import (
     headline_of,
     plan_holdout,
 )
-from mercer.selection.last_fit import HOPE
 from mercer.selection.preprocess import check_targets
 from mercer.selection.racing.apart import Apart, CannotTravel
 from mercer.selection.racing.clock import Clock, seconds_of
@@ -187,9 +186,7 @@ def _part_kept_back(
     made = chosen(train, clock.rest(), progress, held=len(test), refit=refit)
     # What a fit with the rows kept back will take, where it is made.
     again = made.contest.fit_seconds(made.winner, len(found))
-    if refit:
-        refit = clock.for_last_fit() > HOPE * again
-    elif clock.budget is not None:
+    if clock.budget is not None and not refit:
         refit = clock.left() > again and len(made.last.rows) == len(train)
     headline = None
     with made.until_interrupted():

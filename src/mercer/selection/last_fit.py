@@ -20,14 +20,12 @@ from mercer.selection.folds import draw_order
 from mercer.selection.preprocess import Preprocessing
 from mercer.selection.racing.clock import Stopwatch
 from mercer.selection.racing.entries import Entry
-from mercer.selection.racing.forecasts import CAREFUL
+from mercer.selection.racing.forecasts import ALL_ROWS, CAREFUL
 from mercer.selection.racing.race import Race
 from mercer.selection.trainers.base import Outcome
 
 #: So many times the rows make another last fit worth its time.
 WORTH = 1.15
-#: The share of its forecast that a last fit on all rows needs to be tried.
-HOPE = 0.8
 #: At most so many times the rows in the next of them.
 STEP = 3
 
@@ -60,15 +58,16 @@ class LastFit:
         """
         race, least = self.race, min(winner.size, len(found))
         left = race.clock.for_last_fit()
+        if len(found) <= ALL_ROWS:
+            race.fits(winner, len(found), left)
         if known is not None:
-            (self.best, self.rows), self.seconds = known, winner.fitted[len(known[1])]
+            (self.best, self.rows), work = known, winner.trainer.work(len(known[1]))
+            self.seconds = winner.fitted[len(known[1])] * work
             self.best.schema_ = found.schema
-            last = race.last_fit_seconds(winner)
-            both = CAREFUL * (last + race.fit_seconds(winner, len(found)))
-            if race.all_rows > len(found) and both > race.clock.left() and left > HOPE * last:
+            both = CAREFUL * (race.last_fit_seconds(winner) + race.fit_seconds(winner, len(found)))
+            if race.all_rows > len(found) and both > race.clock.left():
                 return
         elif race.rows_in(winner, left) < len(found):
-            winner.trainer.exact = False
             # On as many as it was compared on: what that takes is known, and little.
             self.fit(winner, found, least)
         with suppress(OutOfTime):
@@ -79,7 +78,7 @@ class LastFit:
                 count = min(count, STEP * len(self.rows) or count)
                 if len(self.rows) and count < min(WORTH * len(self.rows), len(found)):
                     return
-                with until(perf_counter() + left - race.answer_seconds(winner, count)):
+                with until(perf_counter() + left):
                     self.fit(winner, found, count)
         if not len(self.rows):
             self.fit(winner, found, least)
@@ -99,10 +98,11 @@ class LastFit:
         check_wanted()  # a solver that was interrupted gives what it has
         best.schema_ = found.schema  # a saved model knows how to read new rows
         self.best, self.rows, self.seconds = best, rows, watch.seconds()
-        winner.fitted[count] = self.seconds
+        winner.fitted[count] = self.seconds / winner.trainer.work(count)
 
     def again(self, winner: Entry, whole: Dataset, end: float) -> bool:
         """On all rows, those kept back included, until `end`; whether there was time for it."""
+        self.race.fits(winner, len(whole), end - perf_counter())
         with suppress(OutOfTime), until(end):
             self.fit(winner, whole, len(whole))
             return True

@@ -36,7 +36,7 @@ class Telling:
         assert found.y is not None
         assert found.task is not None
         self.y, self.task = found.y, found.task
-        self.order = np.random.default_rng(0).permutation(len(found.y))[:SAMPLE]
+        self.order: np.ndarray = np.random.default_rng(0).permutation(len(found.y))[:SAMPLE]
         self.decide: list[str] = []
         self.nearly: list[str] = []
         self.means: list[str] = []

@@ -23,7 +23,7 @@ def interpreted(gram: Any) -> np.ndarray:
     """
     compiled = _without_compiler(gram)
     n, m = gram.shape
-    x, z = gram.sides()
+    x, z = gram.operands()
     out = np.empty(gram.shape, dtype=gram.dtype)
     with np.errstate(all="ignore"):
         engine = Filler(gram.program, x, z, compiled)
@@ -39,7 +39,7 @@ def interpreted(gram: Any) -> np.ndarray:
 def _without_compiler(gram: Any) -> Compiled:
     program, dtype = gram.program, gram.dtype
     direct = [s.rows for s in program.sources if s.kind == "direct"]
-    widths = [gram.sides()[0].matrices[rows].shape[1] for rows in direct]
+    widths = [gram.operands()[0].matrices[rows].shape[1] for rows in direct]
     source, numbers = render(program, dtype.name, widths)
     compiler = ("import numba", "from mercer._machine", "@inner", "@njit")
     plain = "\n".join(line for line in source.splitlines() if not line.startswith(compiler))

@@ -280,17 +280,6 @@ def test_it_meets_all_three_ways_of_applying_updates():
         np.testing.assert_array_equal(other, results[0])
 
 
-def test_the_log_forgets_what_every_block_has_seen():
-    rng = np.random.default_rng(1)
-    X = rng.integers(-3, 4, size=(60, 2)).astype(float)
-    labels = rng.integers(0, 2, size=60)  # noise: mistakes in every epoch
-    walker = DualPerceptron(Linear().gram(X), labels, Rule(1, False), block=16, leaf=4)
-    run(walker, Schedule(60, 30))
-    per_epoch = max(np.bincount((walker.journal.times - 1) // 60))
-    assert len(walker.journal) > 10 * per_epoch
-    assert walker._columns.shape[1] <= 4 * per_epoch
-
-
 def test_the_kernel_is_evaluated_once_a_pair_and_only_against_mistakes():
     from mercer import Similarity
 
@@ -322,7 +311,7 @@ def test_scores_that_overflow_are_reported():
 
 @pytest.mark.parametrize("kernel", [Polynomial(2, offset=1.0), Laplacian(1.0, norm=1)], ids=repr)
 def test_compiled_loops_make_the_same_updates(kernel, monkeypatch):
-    """What large sets get: a compiled epilogue, and no tile at all where all is one loop."""
+    """What large sets get."""
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
@@ -331,7 +320,7 @@ def test_compiled_loops_make_the_same_updates(kernel, monkeypatch):
     for least in (tuning.COMPILED_PAIRS, 0):
         monkeypatch.setattr("mercer.tuning.COMPILED_PAIRS", least)
         walker = DualPerceptron(kernel.gram(X), labels, Rule(3, True), block=64, leaf=16)
-        assert (walker._columns._compiled is not None) == (least == 0)
+        assert (walker.gram._tile_filler.compiled is not None) == (least == 0)
         run(walker, Schedule(300, 2))
         made.append(walker.journal.positions.copy())
     np.testing.assert_array_equal(made[0], made[1])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from mercer._steps import told
+from mercer._steps import recorded
 from mercer.kernels import Gaussian
 from mercer.learners import KernelSVC
 from mercer.solvers.quadratic import small
@@ -94,7 +94,7 @@ def test_ctrl_c_leaves_what_was_found(noisy, monkeypatch):
 def test_steps_end_where_libsvm_does(noisy):
     X, _, signs = noisy
     K, task = Gaussian(1.5)(X), Task(np.arange(150), c_svc(signs, np.full(150, 3.0)))
-    steps = told(lambda: solve_small(K, [task], 1e-5, -1))
+    steps = recorded(lambda: solve_small(K, [task], 1e-5, -1))
     theirs = SVC(kernel="precomputed", C=3.0, tol=1e-5).fit(K, signs)
     f = K @ steps[-1].coef[0] + steps[-1].intercept[0]
     np.testing.assert_allclose(f, theirs.decision_function(K), atol=1e-4)

@@ -34,7 +34,7 @@ class Kept:
     """The groups of one sum, and their files in the folder of the configuration."""
 
     def __init__(self, folder: str, calls: list[Any], add: Any) -> None:
-        self.folder = Path(folder)
+        self.folder: Path = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         sha = hashlib.sha256(repr(TaskSettings.now()).encode())
         for part in ([call.function, *call.args] for call in calls):
@@ -43,7 +43,7 @@ class Kept:
         size = 1
         while -(-len(calls) // size) > GROUPS:
             size *= 2
-        self.groups = [calls[i : i + size] for i in range(0, len(calls), size)]
+        self.groups: list[list[Any]] = [calls[i : i + size] for i in range(0, len(calls), size)]
 
     def _path(self, part: str) -> Path:
         return self.folder / f"{self.name}-{part}.npz"

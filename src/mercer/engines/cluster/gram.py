@@ -37,11 +37,13 @@ class ChunkGram(Gram):
 
     def __init__(self, kernel: Kernel | Formula, X: Any, Z: Any = None) -> None:
         self.kernel, self.formula = kernel, simplified(kernel)
-        self.rows = Chunks.of(X, ROWS)
-        self.columns = self.rows if Z is None else Chunks.of(Z) if is_chunked(Z) else None
-        self.centers = None if self.columns is not None else np.asarray(Z)
-        self.square = Z is None
-        self.shape = (len(self.rows), len(self.others()))
+        self.rows: Chunks = Chunks.of(X, ROWS)
+        self.columns: Chunks | None = (
+            self.rows if Z is None else Chunks.of(Z) if is_chunked(Z) else None
+        )
+        self.centers: np.ndarray | None = None if self.columns is not None else np.asarray(Z)
+        self.square: bool = Z is None
+        self.shape: tuple[int, int] = (len(self.rows), len(self.others()))
         self.dtype = np.dtype(np.float32 if self.rows.dtype == np.float32 else np.float64)
 
     @property

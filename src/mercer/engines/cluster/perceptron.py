@@ -149,7 +149,7 @@ class ChunkPerceptron(_Pieces):
     ) -> None:
         super().__init__(gram, labels, rule, weights)
         self.scores, self.bias, self.tally = scores, np.array(bias, dtype=float), tally
-        self.journal = Journal(rule.outputs)
+        self.journal: Journal = Journal(rule.outputs)
 
     def walk(self, order: np.ndarray | slice, allowed: float = np.inf) -> None:
         """Visit these examples, and update on mistakes."""
@@ -173,7 +173,7 @@ class MixedPerceptron(_Pieces):
     ) -> None:
         super().__init__(gram, labels, memory.rule, weights)
         self.bias, self.tally, self.budget = memory.bias, memory.tally, budget
-        self.journal = Journal(self.rule.outputs)
+        self.journal: Journal = Journal(self.rule.outputs)
 
     def walk(self, order: np.ndarray | slice, allowed: float = np.inf) -> None:
         """One epoch of all pieces, and the mean of them."""
@@ -200,7 +200,7 @@ class MixedPerceptron(_Pieces):
         own = norms(diagonal(kernel, self.points))
         kept = np.sort(np.argsort(-own * np.linalg.norm(self.units, axis=1))[: self.budget])
         self.names, self.points = self.names[kept], self.points[kept]
-        self.units = self.units[kept]
+        self.units: np.ndarray = self.units[kept]
 
 
 def learn_mixed(

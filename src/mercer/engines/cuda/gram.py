@@ -111,7 +111,7 @@ class CudaGram(DeviceGram):
 
     def __init__(self, kernel: Kernel | Formula, X: Any, Z: Any = None) -> None:
         self.kernel, self.formula = kernel, simplified(kernel)
-        self.precision = get_config().precision
+        self.precision: str = get_config().precision
         self._as_tensor = isinstance(X, torch.Tensor)
         z: torch.Tensor | None
         if isinstance(Z, torch.Tensor) and not self._as_tensor:  # rows go where the points are
@@ -120,7 +120,7 @@ class CudaGram(DeviceGram):
         else:
             x = to_device(X, "X")
             z = None if Z is None else to_device(Z, "Z", x)
-        self.torch_dtype = computed_in(x.dtype)
+        self.torch_dtype: Any = computed_in(x.dtype)
         if z is not None and (z.device != x.device or computed_in(z.dtype) != self.torch_dtype):
             raise ValueError(
                 f"X is {x.dtype} on {x.device} and Z is {z.dtype} on {z.device}: they must agree"
@@ -134,7 +134,7 @@ class CudaGram(DeviceGram):
         #: Scales and modules that serve all parts of these rows.
         self.shared: dict[Any, Any] = {}
         self._x, self._z = self._sides(x, z)
-        self.shape = (x.shape[0], x.shape[0] if z is None else z.shape[0])
+        self.shape: tuple[int, int] = (x.shape[0], x.shape[0] if z is None else z.shape[0])
 
     def _sides(self, x: torch.Tensor, z: torch.Tensor | None) -> tuple[DeviceSide, DeviceSide]:
         inputs, other = numeric_inputs(self.formula), x if z is None else z
@@ -146,9 +146,9 @@ class CudaGram(DeviceGram):
         centers: dict[Input, torch.Tensor | None] = {}
         a = DeviceSide(x.shape[0], left, centers, x)
         b = DeviceSide(other.shape[0], right, centers, other)
-        self.exact = self._exact(left, right)
+        self.exact: dict[Input, Exact] = self._exact(left, right)
         below: dict[Input, float] = {}
-        self.methods = {
+        self.methods: dict[Input, Method] = {
             node.value: self._method(node, a, b, below)
             for node in statistics(self.formula)
             if node.op == "sqdist"

@@ -32,7 +32,7 @@ class PrecomputedGram(CudaGram):
 
     def __init__(self, kernel: Precomputed, X: Any, Z: Any = None) -> None:
         self.kernel, self.formula = kernel, simplified(kernel)
-        self.precision = get_config().precision
+        self.precision: str = get_config().precision
         self._as_tensor = isinstance(X, torch.Tensor)
         K = widened(to_device(X, "the precomputed matrix"))
         n, m = K.shape
@@ -46,8 +46,8 @@ class PrecomputedGram(CudaGram):
             positions = torch.as_tensor(columns.astype(np.int64), device=K.device)
             z = DeviceSide(len(columns), {ROOT: K[:0].T[: len(columns)]}, {}, None, (positions,))
         self._x, self._z, self.square, self.device = x, z, Z is None, K.device
-        self.shape = (n, z.n)
-        self.torch_dtype = K.dtype
+        self.shape: tuple[int, int] = (n, z.n)
+        self.torch_dtype: Any = K.dtype
         self.dtype = np.dtype(np.float32 if K.dtype == torch.float32 else np.float64)
         self.exact, self.shared = {}, {}
 

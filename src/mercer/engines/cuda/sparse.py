@@ -66,7 +66,7 @@ class SparseRows:
         self, starts: torch.Tensor, columns: torch.Tensor, values: torch.Tensor, width: int
     ) -> None:
         self.starts, self.columns, self.values = starts, columns, values
-        self.shape = (len(starts) - 1, width)
+        self.shape: tuple[int, int] = (len(starts) - 1, width)
         self.dtype, self.device = values.dtype, values.device
 
     @classmethod
@@ -135,14 +135,14 @@ class SparseGram(CudaGram):
         check_widths(X, Z)
         single = X.dtype == Z.dtype == np.float32 and not needs_double(self.formula)
         self.dtype = np.dtype(np.float32 if single else np.float64)
-        self.torch_dtype = torch.float32 if single else torch.float64
+        self.torch_dtype: Any = torch.float32 if single else torch.float64
         self.square, self.exact, self.near, self.shared = Z is X, {}, {}, {}
-        self.device = torch.device(get_config().device)
+        self.device: Any = torch.device(get_config().device)
         x = SparseRows.of(X.astype(self.dtype), self.device)
         z = x if self.square else SparseRows.of(Z.astype(self.dtype), self.device)
         a = DeviceSide(len(x), {ROOT: x}, {}, X)  # type: ignore[dict-item]
         b = DeviceSide(len(z), {ROOT: z}, {}, Z)  # type: ignore[dict-item]
-        self.methods = {ROOT: Method("product", reason="sparse")}
+        self.methods: dict[Input, Method] = {ROOT: Method("product", reason="sparse")}
         self.program = compile_program(self.formula, self.methods)
         for side, formulas in ((a, self.program.row_x), (b, self.program.row_z)):
             side.values = tuple(row_vector(f, side, self.torch_dtype) for f in formulas)

@@ -95,7 +95,7 @@ class StreamedGram(DeviceGram):
     ) -> None:  # fmt: skip
         self.kernel, self.formula = kernel, simplified(kernel)
         given = next((side for side in (Z, X) if isinstance(side, torch.Tensor)), None)
-        self.device = _device_for(given) if device is None else device
+        self.device: Any = _device_for(given) if device is None else device
         if isinstance(X, torch.Tensor):
             X = to_device(X, name)
         else:
@@ -104,9 +104,9 @@ class StreamedGram(DeviceGram):
                 check_finite(X, name)
         single = X.dtype in (np.float32, torch.float32)
         self._rows = X
-        self.torch_dtype = torch.float32 if single else torch.float64
+        self.torch_dtype: Any = torch.float32 if single else torch.float64
         self.dtype = np.dtype(np.float32 if single else np.float64)
-        self.square = Z is None
+        self.square: bool = Z is None
         self._pinned = self.device.type == "cuda" and isinstance(X, np.ndarray) and _pinned(X)
         self._points: torch.Tensor | None = None
         self._columns: StreamedGram | None = None
@@ -114,7 +114,7 @@ class StreamedGram(DeviceGram):
             self._columns = StreamedGram(kernel, Z, device=self.device, checked=checked, name="Z")
         elif Z is not None:
             self._points = self._there(Z)
-        self.shape = (len(X), len(X) if Z is None else len(Z))
+        self.shape: tuple[int, int] = (len(X), len(X) if Z is None else len(Z))
 
     def _there(self, rows: np.ndarray) -> torch.Tensor:
         return torch.as_tensor(rows).to(device=self.device, dtype=self.torch_dtype)

@@ -137,17 +137,19 @@ class Writer:
         self.program, self.layouts, self.few = program, layouts, few or {}
         # Over wide rows the tile fills the registers: sums are taken tile by tile, which costs
         # little there; over narrow ones they are kept apart until the end.
-        self.wide = not all(layout.kept for layout in layouts.values())
+        self.wide: bool = not all(layout.kept for layout in layouts.values())
         self.exp2 = ""
         leaves = {(node.op, node.value) for node in program.epilogue.walk() if not node.args}
         for fold in (layout.fold for layout in layouts.values() if layout.apart):
             assert fold is not None
             named = (("rowx", fold.row_x), ("rowz", fold.row_z))
             leaves |= {(op, i) for op, i in named if i is not None}
-        self.repaired = [i for i, layout in layouts.items() if layout.norms is not None]
+        self.repaired: list[int] = [i for i, layout in layouts.items() if layout.norms is not None]
         for i in self.repaired:
             leaves |= set(zip(("rowx", "rowz"), layouts[i].norms or (), strict=True))
-        self.rows = {side: sorted(i for op, i in leaves if op == f"row{side}") for side in "xz"}
+        self.rows: dict[str, list[Any]] = {
+            side: sorted(i for op, i in leaves if op == f"row{side}") for side in "xz"
+        }
         self.numbers: list[float] = []
         self.lines: list[str] = []
         self.depth, self.kind = 1, ""

@@ -49,9 +49,9 @@ class Writer:
     def __init__(self, program: Program, widths: list[int]) -> None:
         self.program = program
         self.numbers: list[float] = []
-        self.direct = [i for i, s in enumerate(program.sources) if s.kind == "direct"]
-        self.tiles = [i for i, s in enumerate(program.sources) if s.kind != "direct"]
-        self.widths = dict(zip(self.direct, widths, strict=True))
+        self.direct: list[int] = [i for i, s in enumerate(program.sources) if s.kind == "direct"]
+        self.tiles: list[int] = [i for i, s in enumerate(program.sources) if s.kind != "direct"]
+        self.widths: dict[int, int] = dict(zip(self.direct, widths, strict=True))
 
     def number(self, value: float) -> str:
         if value in (0.0, 1.0, 0.5):

@@ -56,14 +56,14 @@ def loop_program(gram: HostGram) -> Program | None:
     program = _looped(gram.formula)
     if program is None:
         return None
-    matrices = [gram.sides()[0].matrices[s.rows] for s in program.sources]
+    matrices = [gram.operands()[0].matrices[s.rows] for s in program.sources]
     # Rows that are wider than K are for formulas that need the digits.
     return program if all(m.dtype == gram.dtype for m in matrices) else None
 
 
 def columns(gram: HostGram, program: Program) -> int:
     """Columns of all sources together: what an entry of K costs. Four of a byte count as one."""
-    side = gram.sides()[0]
+    side = gram.operands()[0]
     return sum(
         -(-side.matrices[s.rows].shape[1] // (4 if s.rows in side.grids else 1))
         for s in program.sources
@@ -88,7 +88,7 @@ def row_function(
     """
     dtype = np.dtype(np.float32) if single else gram.dtype
     free = movable(program.formula) if centered else set()
-    matrices = gram.sides()[0].matrices
+    matrices = gram.operands()[0].matrices
     block = None if free else _with_norms(gram, program, dtype)
     if block is not None:
         return _of_blocks(gram, program, [block], [block], "product")
@@ -101,7 +101,7 @@ def _with_norms(gram: HostGram, program: Program, dtype: np.dtype) -> np.ndarray
 
     None where few columns are as fast by differences, or ‖x‖² + ‖z‖² − 2 x·z lacks the digits.
     """
-    side, (source, *others) = gram.sides()[0], program.sources
+    side, (source, *others) = gram.operands()[0], program.sources
     key, matrix = source.rows, side.matrices[source.rows]
     if others or source.node.op != "sqdist" or matrix.shape[1] < tuning.NORM_COLUMNS:
         return None
@@ -126,7 +126,7 @@ def _with_norms(gram: HostGram, program: Program, dtype: np.dtype) -> np.ndarray
 
 def byte_function(gram: HostGram, program: Program) -> RowFunction | None:
     """The function in float32, by sums of bytes; None where rows are off a grid, or too narrow."""
-    grids, blocks = gram.sides()[0].grids, []
+    grids, blocks = gram.operands()[0].grids, []
     for source in program.sources:
         if source.node.op not in ("sqdist", "dot") or source.rows not in grids:
             return None
@@ -146,7 +146,7 @@ def _of_blocks(
     form: str,
 ) -> RowFunction:
     """The columns of every source as x and as z have them."""
-    x, z = gram.sides()
+    x, z = gram.operands()
     dtype, widths = left[0].dtype, tuple(b.shape[1] for b in left)
     rows_x, rows_z = (
         _beside([row_value(f, side, "X") for f in formulas], blocks, dtype)

@@ -38,7 +38,7 @@ def rounding(gram: HostGram) -> float | None:
     (node, largest, error), *others = errors
     if others or node.op != "sqdist":
         return ROUNDING
-    columns, ends = gram.sides()[0].matrices[node.value].shape[1], Ends(largest, largest)
+    columns, ends = gram.operands()[0].matrices[node.value].shape[1], Ends(largest, largest)
     error += product_error(gram.formula, node, columns, ends, np.dtype(np.float32))
     return min(ROUNDING, 2 * error + 8 * EPS)  # twice: the estimate was met to within 6 %
 
@@ -54,7 +54,7 @@ def errors_in_single(
     """
     errors = []
     free = movable(gram.formula) if centered else set()
-    operands = gram.sides()[:1] if gram.square else gram.sides()
+    operands = gram.operands()[:1] if gram.square else gram.operands()
     for node in statistics(gram.formula):
         if node.op in ("sqnorm", "rowfn"):
             continue
@@ -71,7 +71,7 @@ def errors_in_single(
 
 def is_far(gram: HostGram) -> bool:
     """Whether rows that can be moved are farther from 0 than from one another."""
-    side = gram.sides()[0]
+    side = gram.operands()[0]
     for key in movable(gram.formula):
         rows, grid = side.matrices[key], side.grids.get(key)
         if not is_sparse(rows) and (grid is None or abs(grid.grid.low) > NEAR_STEPS):

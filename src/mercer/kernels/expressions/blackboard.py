@@ -32,7 +32,8 @@ class Typed:
         self.text, self.python, self.places = text, "", list[int]()
         self.mathematics: bool = False
         #: Whether what was read last ends a value, and whether it names a function.
-        self.ended = self.named = False
+        self.ended: bool = False
+        self.named: bool = False
         self.bars: list[str] = []  # norms that have begun
         at = 0
         while token := _TOKEN.match(text, at):

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._lazy import record
-from mercer._parameters import declare
+from mercer._parameters import Declared, declare
 from mercer.formula import nodes
 from mercer.formula.inputs import Columns
 from mercer.formula.nodes import ROOT, X_J, Z_J, Formula, Input, at_diagonal, dependence
@@ -124,7 +124,7 @@ class Written(Kernel):
 
     text: str
     binding: ClassVar[int] = SUM
-    parameters = declare()
+    parameters: ClassVar[Declared] = declare()
 
     @property
     def tree(self) -> ast.expr:

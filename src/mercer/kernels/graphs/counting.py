@@ -5,13 +5,14 @@ The counts and their products are those of strings: a gram there, a subtree or a
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._parameters import Count, declare
+from mercer._parameters import Count, Declared, declare
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Rule
+from mercer.kernels.core import Examples
 from mercer.kernels.graphs.reading import Graphs, read_pair
 from mercer.kernels.strings.counts import MAX_KEY, Counts, KernelOfCounts, by_frequency, number
 
@@ -78,10 +79,12 @@ class WeisfeilerLehman(CountingKernel):
 
     depth: int = 5
     tex = r"\sum_{h=0}^{<depth>} \sum_{t \in T_h} c_t(x) \, c_t(z)"
-    examples = ("weisfeiler_lehman(2)",)
-    proof = Rule(True, "inner product of features", "φ_t(x) = number of nodes of x with subtree t")
+    examples: ClassVar[Examples] = ("weisfeiler_lehman(2)",)
+    proof: ClassVar[Rule] = Rule(
+        True, "inner product of features", "φ_t(x) = number of nodes of x with subtree t"
+    )
 
-    parameters = declare(depth=Count(0, floats=True))
+    parameters: ClassVar[Declared] = declare(depth=Count(0, floats=True))
 
     def _count(self, graphs: Graphs) -> Any:
         from scipy import sparse
@@ -148,7 +151,7 @@ class ShortestPath(CountingKernel):
     """
 
     tex = r"\sum_{a, b, d} c_{abd}(x) \, c_{abd}(z)"
-    proof = Rule(
+    proof: ClassVar[Rule] = Rule(
         True,
         "inner product of features",
         "φ_abd(x) = number of pairs of nodes a, b of x at distance d",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._parameters import Among, Count, Either, Positive, declare
+from mercer._parameters import Among, Count, Declared, Either, Positive, declare
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Rule
+from mercer.kernels.core import Examples
 from mercer.kernels.graphs.reading import Graphs, read_pair
 from mercer.kernels.opaque import OpaqueKernel
 from mercer.kernels.strings.sharing import over_pairs
@@ -44,14 +45,14 @@ class RandomWalk(OpaqueKernel):
     decay: float = 0.1
     length: Any = 4
     takes = "graphs"
-    examples = "random_walk()", "random_walk(0.05, length=inf)"
-    proof = Rule(
+    examples: ClassVar[Examples] = "random_walk()", "random_walk(0.05, length=inf)"
+    proof: ClassVar[Rule] = Rule(
         True,
         "inner product of features",
         "φ_s(x) = √λⁿ · number of walks of x with the n + 1 labels s",
     )
 
-    parameters = declare(
+    parameters: ClassVar[Declared] = declare(
         decay=Positive(),
         length=Either(Count(0, floats=True), Among("inf", spelled={math.inf: "inf"})),
     )

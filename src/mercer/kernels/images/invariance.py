@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._parameters import Count, declare
+from mercer._parameters import Count, Declared, declare
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Claim, Rule, closed_under
-from mercer.kernels.core import Kernel
+from mercer.kernels.core import Examples, Kernel
 from mercer.kernels.images.pixels import checked_shape, moved, read_images, shape_of
 from mercer.kernels.opaque import OpaqueKernel
 from mercer.kernels.parameters import Part
@@ -100,10 +100,12 @@ class RotationInvariant(_OverMotions):
     base: Kernel
     angles: tuple[float, ...] = (0.0, 90.0, 180.0, 270.0)
     shape: tuple[int, int] | None = None
-    examples = ("rotation_invariant(gaussian(2), [0, 90])",)
-    proof = Rule(None, "maximum over transformations", "the larger of two kernels need not be one")
+    examples: ClassVar[Examples] = ("rotation_invariant(gaussian(2), [0, 90])",)
+    proof: ClassVar[Rule] = Rule(
+        None, "maximum over transformations", "the larger of two kernels need not be one"
+    )
 
-    parameters = declare(base=Part())
+    parameters: ClassVar[Declared] = declare(base=Part())
 
     def _motions(self, shape: tuple[int, int]) -> Iterator[Any]:
         return (moved(shape, angle) for angle in self.angles)
@@ -161,9 +163,9 @@ class Jittered(_OverMotions):
     shifts: int = 1
     angles: tuple[float, ...] = (0.0,)
     shape: tuple[int, int] | None = None
-    examples = ("jittered(gaussian(2))",)
+    examples: ClassVar[Examples] = ("jittered(gaussian(2))",)
 
-    parameters = declare(base=Part(), shifts=Count(0, floats=True))
+    parameters: ClassVar[Declared] = declare(base=Part(), shifts=Count(0, floats=True))
 
     def _motions(self, shape: tuple[int, int]) -> Iterator[Any]:
         steps = range(-self.shifts, self.shifts + 1)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._lazy import record
-from mercer._parameters import Count, Maybe, Positive, declare
+from mercer._parameters import Count, Declared, Maybe, Positive, declare
 from mercer.formula import nodes
 from mercer.formula.nodes import Formula, Input
 from mercer.kernels.catalog import frozen, kernel
 from mercer.kernels.claims import Claim
-from mercer.kernels.core import Kernel
+from mercer.kernels.core import Examples, Kernel
 from mercer.kernels.images.pixels import read_images
 from mercer.kernels.opaque import OpaqueKernel
 from mercer.kernels.parameters.widths import Width
@@ -176,9 +176,12 @@ class TangentDistance(Kernel):
     sigma: float | str | None = None
     blur: float = 1.0
     takes = "images"
-    examples = "tangent_distance(6, 6, sigma=2)", "tangent_distance(6, 6)"
+    examples: ClassVar[Examples] = (
+        "tangent_distance(6, 6, sigma=2)",
+        "tangent_distance(6, 6)",
+    )
 
-    parameters = declare(
+    parameters: ClassVar[Declared] = declare(
         height=Count(1, floats=True),
         width=Count(1, floats=True),
         sides=Count(1, 2, floats=True),
@@ -186,7 +189,7 @@ class TangentDistance(Kernel):
         blur=Positive(),
     )
 
-    spellings = declare(shape=("height width", tuple))
+    spellings: ClassVar[Declared] = declare(shape=("height width", tuple))
 
     def _check_together(self) -> None:
         names = self.transforms

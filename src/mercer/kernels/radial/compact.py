@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from mercer._parameters import Count, declare
+from typing import ClassVar
+
+from mercer._parameters import Count, Declared, declare
 from mercer.formula.nodes import Formula, Input, const, sqdist
 from mercer.kernels.catalog import frozen, kernel
 from mercer.kernels.claims import Claim, Rule
-from mercer.kernels.core import Kernel
+from mercer.kernels.core import Examples, Kernel
 from mercer.kernels.parameters.widths import Meaning, Width
 from mercer.kernels.radial.smooth import FOURIER, in_units
 
@@ -55,7 +57,7 @@ class Epanechnikov(_Compact):
     """
 
     _profile_latex = r"\left(1 - u^2\right)_+"
-    examples = ("epanechnikov(2)",)
+    examples: ClassVar[Examples] = ("epanechnikov(2)",)
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return (1.0 - self._squared(rows, path)).plus()
@@ -78,7 +80,7 @@ class Tricube(_Compact):
     """
 
     _profile_latex = r"\left(1 - u^3\right)_+^3"
-    examples = ("tricube(2)",)
+    examples: ClassVar[Examples] = ("tricube(2)",)
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         u2 = self._squared(rows, path)
@@ -104,7 +106,7 @@ class Uniform(_Compact):
     """
 
     _profile_latex = r"\mathbb{1}\left[u \leq 1\right]"
-    examples = ("uniform(2)",)
+    examples: ClassVar[Examples] = ("uniform(2)",)
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return (1.0 - self._squared(rows, path)).apply("step")
@@ -133,15 +135,15 @@ class Wendland(Kernel):
 
     smoothness: int = 1
     width: float | str = 1.0
-    examples = (
+    examples: ClassVar[Examples] = (
         "wendland(0, width=3)",
         "wendland(1, width=3)",
         "wendland(2, width=3)",
         "wendland(3, width=3)",
     )
-    proof = Rule(True, "Wendland function", FOURIER, max_dims=3)
+    proof: ClassVar[Rule] = Rule(True, "Wendland function", FOURIER, max_dims=3)
 
-    parameters = declare(
+    parameters: ClassVar[Declared] = declare(
         smoothness=Count(0, 3, floats=True, why="no smoother one is tabulated here"),
         width=_COMPACT_WIDTH,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from mercer.formula.nodes import Formula, Input, sqdist
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Rule
@@ -20,7 +22,7 @@ class SquaredDistance(Kernel):
     """
 
     tex = r"\|x - z\|^2"
-    proof = Rule(False, "zero diagonal", "k(x, x) = 0 while k(x, z) ≠ 0")
+    proof: ClassVar[Rule] = Rule(False, "zero diagonal", "k(x, x) = 0 while k(x, z) ≠ 0")
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return sqdist(rows)

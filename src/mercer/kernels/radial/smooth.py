@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._parameters import Among, Number, Positive, checked, declare
+from mercer._parameters import Among, Declared, Number, Positive, checked, declare
 from mercer.formula.inputs import FrozenArray, Scale
 from mercer.formula.nodes import DIFFERENCE, Formula, Input, const, l1, linf, reduce_columns, sqdist
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Claim, Rule, within
-from mercer.kernels.core import Kernel
+from mercer.kernels.core import Examples, Kernel
 from mercer.kernels.parameters.widths import SIZE, WORDS, Meaning, PerColumn, Spread, Width
 
 #: Why a kernel of the difference x − z is positive semi-definite.
@@ -44,11 +44,13 @@ class Gaussian(Kernel):
     """
 
     sigma: Any = 1.0
-    examples = "gaussian()", "gaussian(0.7)", "gaussian([1.0, 2.0, 0.5])"
-    proof = Rule(True, "Gaussian", FOURIER)
+    examples: ClassVar[Examples] = "gaussian()", "gaussian(0.7)", "gaussian([1.0, 2.0, 0.5])"
+    proof: ClassVar[Rule] = Rule(True, "Gaussian", FOURIER)
 
-    parameters = declare(sigma=Width(check=PerColumn()))
-    spellings = declare(gamma=("sigma", _sigma_of), length_scale=("sigma", lambda length: length))
+    parameters: ClassVar[Declared] = declare(sigma=Width(check=PerColumn()))
+    spellings: ClassVar[Declared] = declare(
+        gamma=("sigma", _sigma_of), length_scale=("sigma", lambda length: length)
+    )
 
     @classmethod
     def from_gamma(cls, gamma: float | str) -> Gaussian:
@@ -96,16 +98,20 @@ class Laplacian(Kernel):
 
     rate: float | str = 1.0
     norm: Any = 2
-    examples = "laplacian(0.7)", "laplacian(norm=1)", "laplacian(norm=inf)"
+    examples: ClassVar[Examples] = (
+        "laplacian(0.7)",
+        "laplacian(norm=1)",
+        "laplacian(norm=inf)",
+    )
 
-    parameters = declare(
+    parameters: ClassVar[Declared] = declare(
         rate=Width(
             Meaning("√(2/(D·var)), norm 1: 1/(D·√var), norm ∞: 1/√var", _rate_of_scale),
             Meaning("1/m, m in that norm", lambda kernel, rows: 1.0 / rows.median(kernel.norm)),
         ),
         norm=Among(1, 2, "inf", spelled={"∞": "inf", math.inf: "inf"}),
     )
-    spellings = declare(
+    spellings: ClassVar[Declared] = declare(
         gamma=("rate", lambda gamma: gamma),
         sigma=("rate", lambda sigma: 1.0 / sigma),
         length_scale=("rate", lambda length: 1.0 / length),
@@ -160,7 +166,7 @@ class PowerExponential(Kernel):
     length: float | str = 1.0
     power: float = 1.0
     norm: float = 2
-    examples = (
+    examples: ClassVar[Examples] = (
         "power_exponential()",
         "power_exponential(2, power=0.7)",
         "power_exponential(power=1.0, norm=1)",
@@ -170,7 +176,7 @@ class PowerExponential(Kernel):
         "power_exponential(power=3)",
     )
 
-    parameters = declare(
+    parameters: ClassVar[Declared] = declare(
         length=Width(
             Meaning("√(D·var/2), norm p ≠ 2: D^(1/p)·√var", _length_of_scale),
             Meaning("m in that norm", lambda kernel, rows: rows.median(kernel.norm)),
@@ -178,7 +184,7 @@ class PowerExponential(Kernel):
         power=Number(0.01, 16.0),
         norm=Number(0.1, 16.0),
     )
-    spellings = declare(
+    spellings: ClassVar[Declared] = declare(
         length_scale=("length", lambda length: length),
         p=("norm", lambda p: p),
         q=("power", lambda q: q),
@@ -241,13 +247,17 @@ class Matern(Kernel):
 
     nu: float = 1.5
     length: float | str = 1.0
-    examples = "matern(0.5)", "matern(1.5, length=0.5)", "matern(2.5, length=2)"
+    examples: ClassVar[Examples] = (
+        "matern(0.5)",
+        "matern(1.5, length=0.5)",
+        "matern(2.5, length=2)",
+    )
 
-    parameters = declare(
+    parameters: ClassVar[Declared] = declare(
         nu=Among(0.5, 1.5, 2.5, why="other ν need Bessel functions; ν → ∞ is Gaussian"),
         length=Width(),
     )
-    spellings = declare(length_scale=("length", lambda length: length))
+    spellings: ClassVar[Declared] = declare(length_scale=("length", lambda length: length))
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         a = (const(2 * self.nu).sqrt() * sqdist(rows).sqrt()).over(self._named(path, "length"))
@@ -305,11 +315,11 @@ class RationalQuadratic(Kernel):
 
     alpha: float = 1.0
     length: float | str = 1.0
-    examples = ("rational_quadratic(0.5, length=2)",)
-    proof = Rule(True, "rational quadratic", "a mixture of Gaussians, weights ≥ 0")
+    examples: ClassVar[Examples] = ("rational_quadratic(0.5, length=2)",)
+    proof: ClassVar[Rule] = Rule(True, "rational quadratic", "a mixture of Gaussians, weights ≥ 0")
 
-    parameters = declare(alpha=SIZE, length=Width())
-    spellings = declare(length_scale=("length", lambda length: length))
+    parameters: ClassVar[Declared] = declare(alpha=SIZE, length=Width())
+    spellings: ClassVar[Declared] = declare(length_scale=("length", lambda length: length))
 
     def _check_together(self) -> None:
         if not isinstance(self.length, str):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._parameters import Count, NonNegative, Number, Positive, declare
+from mercer._parameters import Count, Declared, NonNegative, Number, Positive, declare
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Claim, Rule
+from mercer.kernels.core import Examples
 from mercer.kernels.opaque import OpaqueKernel
 from mercer.kernels.strings.lengths import checked_weights
 from mercer.kernels.strings.sequences import Sequences, read_pair
@@ -83,12 +84,12 @@ class Subsequence(PairKernel):
         r"\sum_{u \in \Sigma^{<p>}} \sum_{x[\mathbf{i}] = z[\mathbf{j}] = u} "
         r"<decay>^{l(\mathbf{i}) + l(\mathbf{j})}"
     )
-    examples = ("subsequence(2)",)
-    proof = Rule(
+    examples: ClassVar[Examples] = ("subsequence(2)",)
+    proof: ClassVar[Rule] = Rule(
         True, "inner product of features", "φᵤ(x) = Σ over occurrences of u in x of λ^span"
     )
 
-    parameters = declare(p=Count(1, floats=True), decay=Positive())
+    parameters: ClassVar[Declared] = declare(p=Count(1, floats=True), decay=Positive())
 
     def _fill(self, x: Sequences, z: Sequences, out: np.ndarray) -> None:
         from mercer.kernels.strings.loops import fill_subsequence
@@ -135,10 +136,12 @@ class LocalAlignment(PairKernel):
     match: float = 1.0
     mismatch: float = -1.0
     tex = r"\tfrac{1}{<beta>} \ln \sum_{a \in \mathcal{A}(x, z)} e^{<beta> \, s(a)}"
-    examples = ("local_alignment(0.5)",)
-    proof = Rule(None, "logarithm of a kernel", "the logarithm may lose definiteness")
+    examples: ClassVar[Examples] = ("local_alignment(0.5)",)
+    proof: ClassVar[Rule] = Rule(
+        None, "logarithm of a kernel", "the logarithm may lose definiteness"
+    )
 
-    parameters = declare(
+    parameters: ClassVar[Declared] = declare(
         beta=Positive(),
         gap_open=NonNegative(),
         gap_extend=NonNegative(),
@@ -189,9 +192,12 @@ class WeightedDegree(PairKernel):
     p: int
     weights: tuple[float, ...] | None = None
     tex = r"\sum_{d=1}^{<p>} \beta_d \sum_i \mathbb{1}[x_{i..i+d} = z_{i..i+d}]"
-    examples = "weighted_degree(3)", "weighted_degree(2, weights=[1, 10])"
+    examples: ClassVar[Examples] = (
+        "weighted_degree(3)",
+        "weighted_degree(2, weights=[1, 10])",
+    )
 
-    parameters = declare(p=Count(1, floats=True))
+    parameters: ClassVar[Declared] = declare(p=Count(1, floats=True))
 
     def _check_together(self) -> None:
         if self.weights is None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._parameters import Count, Flag, declare
+from mercer._parameters import Count, Declared, Flag, declare
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Claim, Rule
+from mercer.kernels.core import Examples
 from mercer.kernels.strings.counts import (
     Counts,
     Gapped,
@@ -86,9 +87,13 @@ class Spectrum(CountingKernel):
     p: int
     blended: bool = False
     weights: tuple[float, ...] | None = None
-    examples = "spectrum(2)", "spectrum(3, blended=True)", "spectrum(2, weights=[1, 0.5])"
+    examples: ClassVar[Examples] = (
+        "spectrum(2)",
+        "spectrum(3, blended=True)",
+        "spectrum(2, weights=[1, 0.5])",
+    )
 
-    parameters = declare(p=Count(1, floats=True), blended=Flag())
+    parameters: ClassVar[Declared] = declare(p=Count(1, floats=True), blended=Flag())
 
     def _check_together(self) -> None:
         if self.weights is None:
@@ -151,10 +156,12 @@ class Mismatch(CountingKernel):
         r"\sum_{u \in \Sigma^{<p>}} |\{v \in x : d(u, v) \le <m>\}| "
         r"\cdot |\{v \in z : d(u, v) \le <m>\}|"
     )
-    examples = ("mismatch(3, 1, alphabet=26)",)
-    proof = Rule(True, "inner product of features", "φ(x) = the number of grams near each u")
+    examples: ClassVar[Examples] = ("mismatch(3, 1, alphabet=26)",)
+    proof: ClassVar[Rule] = Rule(
+        True, "inner product of features", "φ(x) = the number of grams near each u"
+    )
 
-    parameters = declare(
+    parameters: ClassVar[Declared] = declare(
         p=Count(1, floats=True), m=Count(0, floats=True), alphabet=Count(1, floats=True)
     )
 
@@ -229,10 +236,12 @@ class BagOfWords(CountingKernel):
     binary: bool = False
     pattern: str = r"\w+"
     tex = r"\sum_w |x|_w \, |z|_w"
-    examples = "bag_of_words()", "bag_of_words(binary=True)"
-    proof = Rule(True, "inner product of features", "φ(x) = the counts of all words")
+    examples: ClassVar[Examples] = "bag_of_words()", "bag_of_words(binary=True)"
+    proof: ClassVar[Rule] = Rule(
+        True, "inner product of features", "φ(x) = the counts of all words"
+    )
 
-    parameters = declare(lowercase=Flag(), binary=Flag())
+    parameters: ClassVar[Declared] = declare(lowercase=Flag(), binary=Flag())
 
     def _check_together(self) -> None:
         checked_pattern(self.pattern)

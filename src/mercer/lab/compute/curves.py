@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class Series(Source):
     """Which data set the points were drawn from."""
 
     presets = TRUTHS
-    most_noise = 5.0
+    most_noise: ClassVar[float] = 5.0
 
     def points(self, n: int | None = None, more: int = 0) -> tuple[np.ndarray, np.ndarray]:
         make = getattr(data, self.preset)

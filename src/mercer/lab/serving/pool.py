@@ -68,7 +68,7 @@ class Pool:
         )
         self.size, self.limit, self.grace = size, limit, grace
         #: Workers for all pages but the one in front, which finds a worker and a core.
-        self.others = max(1, min(size, os.cpu_count() or 1) - 1)
+        self.others: int = max(1, min(size, os.cpu_count() or 1) - 1)
         self.idle: list[Worker] = []
         self.running: dict[Hashable, Worker] = {}
         self.waiting: dict[Hashable, Job] = {}

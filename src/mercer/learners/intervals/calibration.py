@@ -10,6 +10,7 @@ The last two refit a ridge regression in closed form (`mercer.learners.intervals
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -32,6 +33,7 @@ from mercer._parameters import (
 )
 from mercer.gram import host_gram
 from mercer.gram.rows import as_rows, check_not_empty
+from mercer.kernels.estimators import estimator
 from mercer.learners._base import classes_of, encode, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin
 from mercer.learners.intervals.deletion import Deletions
@@ -159,6 +161,7 @@ def level(scores: np.ndarray, alpha: float) -> float:
     return float(np.partition(scores, rank - 1)[rank - 1]) if rank <= len(scores) else math.inf
 
 
+@estimator
 class ConformalRegressor(RegressorMixin, _Conformal):
     """f(x) ± what others were off by: see `mercer.calibrate`, which makes one.
 
@@ -179,17 +182,12 @@ class ConformalRegressor(RegressorMixin, _Conformal):
         "random_state": Anything(),
     }
 
-    def __init__(
-        self,
-        model: Any = None,
-        method: str = "auto",
-        *,
-        cv: int = 10,
-        calibration_share: float = 0.5,
-        random_state: Any = None,
-    ) -> None:
-        self.model, self.method, self.cv = model, method, cv
-        self.calibration_share, self.random_state = calibration_share, random_state
+    model: Any = None
+    method: str = "auto"
+    _: KW_ONLY
+    cv: int = 10
+    calibration_share: float = 0.5
+    random_state: Any = None
 
     def _base(self) -> Any:
         return KernelRidge() if self.model is None else self.model
@@ -223,7 +221,7 @@ class ConformalRegressor(RegressorMixin, _Conformal):
         self.method_ = "cv+" if self.method == "cv+" else "jackknife+"
         self._folds = self._draw_folds(len(y)) if self.method_ == "cv+" else []
         self._y = self._targets(y)
-        self.residuals_ = self._deletions.residuals * self._scale
+        self.residuals_: np.ndarray = self._deletions.residuals * self._scale
         return self
 
     def _draw_folds(self, n: int) -> list[np.ndarray]:
@@ -329,6 +327,7 @@ class ConformalRegressor(RegressorMixin, _Conformal):
         return ends
 
 
+@estimator
 class ConformalClassifier(ClassifierMixin, _Conformal):
     """All classes as probable as those of others were: see `mercer.calibrate`, which makes one.
 
@@ -346,11 +345,10 @@ class ConformalClassifier(ClassifierMixin, _Conformal):
         "random_state": Anything(),
     }
 
-    def __init__(
-        self, model: Any = None, *, calibration_share: float = 0.5, random_state: Any = None
-    ) -> None:
-        self.model, self.calibration_share = model, calibration_share
-        self.random_state = random_state
+    model: Any = None
+    _: KW_ONLY
+    calibration_share: float = 0.5
+    random_state: Any = None
 
     def _base(self) -> Any:
         return KernelLogisticRegression() if self.model is None else self.model

@@ -46,7 +46,7 @@ class Deletions:
             raise LinAlgError(f"K + λI is not positive definite (λ = {alpha:.3g}): raise alpha")
         invert(L, lower=0)
         self.P = mirror(L.T)
-        self.shift = np.zeros(len(y))
+        self.shift: np.ndarray = np.zeros(len(y))
         if intercept:
             u = self.P.sum(axis=1)
             self.shift = u / u.sum()
@@ -54,7 +54,7 @@ class Deletions:
         self.y, self.folds = y, folds
         coef = self.P @ y
         if folds is None:
-            self.residuals = coef / self.P.diagonal()
+            self.residuals: np.ndarray = coef / self.P.diagonal()
         else:
             self.residuals = np.empty(len(y))
             for fold in folds:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from mercer._examples import take
 from mercer._parameters import Check, Either, Number, OneOf, Positive, Several
 from mercer.gram import host_gram
 from mercer.kernels import DEFAULT
+from mercer.kernels.estimators import estimator
 from mercer.learners._device import RegressorMixin
 from mercer.learners.intervals.deletion import Deletions
 from mercer.learners.ridges.leave_one_out import PENALTY_ROWS, leave_one_out_alpha
@@ -19,6 +21,7 @@ from mercer.learners.svms.shared import SupportVectorBase, weights_of
 from mercer.solvers.quadratic.problem import Task, pinball
 
 
+@estimator
 class KernelQuantileRegressor(RegressorMixin, SupportVectorBase):
     """min ½‖w‖² + C Σᵢ ρ_τ(yᵢ − f(xᵢ)),  ρ_τ(r) = max(τr, (τ − 1)r),  f(x) = Σᵢ aᵢ k(xᵢ, x) + b.
 
@@ -71,20 +74,15 @@ class KernelQuantileRegressor(RegressorMixin, SupportVectorBase):
         "C": Either(Positive(), OneOf("loo")),
     }
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        quantiles: Any = (0.1, 0.5, 0.9),
-        C: Any = "loo",
-        *,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
-        tol: float = 1e-3,
-        max_iter: int = -1,
-    ) -> None:
-        self.kernel, self.quantiles, self.C, self.gamma = kernel, quantiles, C, gamma
-        self.degree, self.coef0, self.tol, self.max_iter = degree, coef0, tol, max_iter
+    kernel: Any = DEFAULT
+    quantiles: Any = (0.1, 0.5, 0.9)
+    C: Any = "loo"
+    _: KW_ONLY
+    gamma: Any = None
+    degree: Any = None
+    coef0: Any = None
+    tol: float = 1e-3
+    max_iter: int = -1
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for one f per level. Weights multiply the deviations."""
@@ -95,16 +93,20 @@ class KernelQuantileRegressor(RegressorMixin, SupportVectorBase):
         # A unit of the targets that is their spread makes `tol` mean the same for all of them.
         center, unit = float(np.median(y[rows])), float(unit_of(y[rows]))
         unit *= float((y[rows] / unit).std()) or 1.0
-        self.quantiles_ = np.unique(np.atleast_1d(np.asarray(self.quantiles, dtype=np.float64)))
+        self.quantiles_: np.ndarray = np.unique(
+            np.atleast_1d(np.asarray(self.quantiles, dtype=np.float64))
+        )
         self.C_ = self._price(X, y, weights) if isinstance(self.C, str) else float(self.C)
         scaled, bounds = (y[rows] - center) / unit, self.C_ / unit * weights[rows]
         tasks = [Task(rows, pinball(scaled, bounds, level), "resume") for level in self.quantiles_]
         found = self._solve(X, tasks)
         coef = unit * np.stack([one.a.sum(axis=0) for one in found], axis=1)
-        self.intercept_ = center + unit * np.array([float(one.thresholds[0]) for one in found])
+        self.intercept_: np.ndarray = center + unit * np.array(
+            [float(one.thresholds[0]) for one in found]
+        )
         support = np.flatnonzero(np.abs(coef).sum(axis=1))
         self._keep(X, rows[support], coef[support], self.intercept_)
-        self.dual_coef_ = np.ascontiguousarray(coef[support].T)
+        self.dual_coef_: np.ndarray = np.ascontiguousarray(coef[support].T)
         self.n_iter_: int = max(1, sum(one.n_iter for one in found))
         return self
 

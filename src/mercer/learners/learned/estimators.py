@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from mercer._parameters import (
 )
 from mercer.expansion import KernelExpansion
 from mercer.gram.gradients import outer_product
+from mercer.kernels.estimators import estimator
 from mercer.learners._base import check_fitted, refuse_text, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin
 from mercer.learners._options import labeled, weights_or_none
@@ -45,6 +47,7 @@ from mercer.maps.learned.rounds import PENALTIES, kernel_of, solved
 PATH_ROWS = 1500
 
 
+@estimator
 class _Learned(Savable, BaseEstimator):
     """What both share: choose, learn the metric, solve."""
 
@@ -59,26 +62,15 @@ class _Learned(Savable, BaseEstimator):
         "n_centers": Maybe(Count()),
     }
 
-    def __init__(
-        self,
-        metric: str = "auto",
-        rounds: int | None = None,
-        *,
-        norm: float | str = "auto",
-        inputs: str = "auto",
-        power: float | None = None,
-        length: float | None = None,
-        alpha: float | str = "loo",
-        n_centers: int | None = None,
-    ) -> None:
-        self.metric = metric
-        self.rounds = rounds
-        self.norm = norm
-        self.inputs = inputs
-        self.power = power
-        self.length = length
-        self.alpha = alpha
-        self.n_centers = n_centers
+    metric: str = "auto"
+    rounds: int | None = None
+    _: KW_ONLY
+    norm: float | str = "auto"
+    inputs: str = "auto"
+    power: float | None = None
+    length: float | None = None
+    alpha: float | str = "loo"
+    n_centers: int | None = None
 
     def _rows(self, X: Any, *, reset: bool) -> np.ndarray:
         who = type(self).__name__
@@ -110,6 +102,13 @@ class _Learned(Savable, BaseEstimator):
             shape, t = recipe.shapes[0], Y[some] - mean
             self.alpha_ = solved(self.kernel_, shape, Z[some], t, w[some], penalties).penalty
         self.norm_, self.rounds_ = recipe.member.norm, len(roots)
+        self.chosen_ = {
+            "metric": recipe.member.metric,
+            "rounds": len(roots),
+            "norm": recipe.member.norm,
+            "inputs": recipe.member.inputs,
+            "power": recipe.shapes[last].power,
+        }
         self.metric_ = np.ones(Z.shape[1]) if root is None else squared(root)
         self.metrics_ = [squared(one) for one in roots]
         self.error_ = recipe.error
@@ -119,7 +118,11 @@ class _Learned(Savable, BaseEstimator):
         """f of least squares, with the means of the targets as intercepts."""
         mean = np.average(Y, axis=0, weights=w)
         ridge = KernelRidge(
-            self.kernel_, alpha=self.alpha_, fit_intercept=False, n_centers=self.n_centers
+            self.kernel_,
+            alpha=self.alpha_,
+            fit_intercept=False,
+            solver="auto" if self.n_centers is None else "nystrom",
+            n_centers=self.n_centers,
         )
         f = ridge.fit(Z, Y - mean, sample_weight=w).expansion_
         return KernelExpansion(self.kernel_, f.points, f.coef.reshape(len(f), -1), mean)
@@ -167,7 +170,7 @@ class RFMRegressor(MultiOutputMixin, RegressorMixin, _Learned):
     alpha : "loo" or float, default "loo"
         λ; "loo" chooses by the leave-one-out error.
     n_centers : int or None
-        Of tables too large for an exact solution, as in `KernelRidge`.
+        Solve in the span of so many rows, as in `KernelRidge`; None: exactly, where memory allows.
 
     Attributes
     ----------
@@ -179,6 +182,8 @@ class RFMRegressor(MultiOutputMixin, RegressorMixin, _Learned):
         The share of each column in the average of ‖∇f‖², columns being of one spread.
     rounds_ : int
     norm_ : float
+    chosen_ : dict
+        What was chosen, as parameters: with them a fit on more rows takes less time.
     expansion_ : KernelExpansion
         f as a function of the rows that `inputs_` makes.
     kernel_ : Kernel
@@ -241,7 +246,8 @@ class RFMClassifier(ClassifierMixin, _Learned):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    metric_, metrics_, importances_, rounds_, norm_, expansion_, kernel_, alpha_, inputs_, error_
+    metric_, metrics_, importances_, rounds_, norm_, chosen_, expansion_, kernel_, alpha_, inputs_
+    error_
         As in `RFMRegressor`.
 
     Examples

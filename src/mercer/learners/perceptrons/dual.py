@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from mercer._parameters import Check, Count, Maybe, OneOf, check_parameters, che
 from mercer.expansion import KernelExpansion
 from mercer.gram import diagonal, host_gram, solver_gram
 from mercer.kernels import DEFAULT, Gaussian, as_kernel
-from mercer.kernels.estimators import ONLY_KERNEL
+from mercer.kernels.estimators import ONLY_KERNEL, estimator
 from mercer.learners._base import KernelLearner, targets
 from mercer.learners.perceptrons.shared import PerceptronBase, Trace, Visit
 from mercer.solvers.online.budget import POLICIES, Store
@@ -24,6 +25,7 @@ from mercer.solvers.online.fit import learn_dual, learn_on_budget
 from mercer.solvers.online.run import Schedule
 
 
+@estimator
 class KernelPerceptron(PerceptronBase, KernelLearner):
     """f(x) = Σᵢ αᵢ k(xᵢ, x) + b, where αᵢ ← αᵢ + η yᵢ whenever f errs on xᵢ.
 
@@ -130,34 +132,24 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
     }
     _learns_from_pieces = True
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        epochs: float = 10,
-        *,
-        fit_intercept: bool = False,
-        averaging: str = "last",
-        tie: str = "mistake",
-        margin: float = 0.0,
-        learning_rate: float = 1.0,
-        multi_class: str = "native",
-        max_updates: int | None = None,
-        validation_fraction: float | None = None,
-        n_iter_no_change: int = 5,
-        budget: int | None = None,
-        budget_policy: str = "oldest",
-        order: str = "exact",
-        class_weight: Any = None,
-        shuffle: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel, self.epochs, self.fit_intercept = kernel, epochs, fit_intercept
-        self.averaging, self.tie, self.margin = averaging, tie, margin
-        self.learning_rate, self.multi_class = learning_rate, multi_class
-        self.max_updates, self.validation_fraction = max_updates, validation_fraction
-        self.n_iter_no_change, self.budget = n_iter_no_change, budget
-        self.budget_policy, self.order, self.class_weight = budget_policy, order, class_weight
-        self.shuffle, self.random_state = shuffle, random_state
+    kernel: Any = DEFAULT
+    epochs: float = 10
+    _: KW_ONLY
+    fit_intercept: bool = False
+    averaging: str = "last"
+    tie: str = "mistake"
+    margin: float = 0.0
+    learning_rate: float = 1.0
+    multi_class: str = "native"
+    max_updates: int | None = None
+    validation_fraction: float | None = None
+    n_iter_no_change: int = 5
+    budget: int | None = None
+    budget_policy: str = "oldest"
+    order: str = "exact"
+    class_weight: Any = None
+    shuffle: bool = True
+    random_state: Any = None
 
     # --- learning ---------------------------------------------------------------------------
 
@@ -281,11 +273,11 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         memory = self._memory
         coef, intercept = memory.coef, memory.intercept
         keep = np.flatnonzero(coef.any(axis=1))
-        self.support_ = memory.names[keep]
-        self.dual_coef_ = coef[keep].T.copy()
-        self.intercept_ = intercept.copy()
+        self.support_: np.ndarray = memory.names[keep]
+        self.dual_coef_: np.ndarray = coef[keep].T.copy()
+        self.intercept_: np.ndarray = intercept.copy()
         one = memory.rule.outputs == 1
-        self.expansion_ = KernelExpansion(
+        self.expansion_: KernelExpansion = KernelExpansion(
             self.kernel_,
             take(memory.points, keep),
             coef[keep, 0] if one else coef[keep],

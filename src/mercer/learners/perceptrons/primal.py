@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from mercer.expansion import KernelExpansion
 from mercer.gram import diagonal
 from mercer.kernels import Linear
 from mercer.kernels.catalog import check_function, resolve
+from mercer.kernels.estimators import estimator
 from mercer.learners._base import targets
 from mercer.learners.perceptrons.shared import PerceptronBase, Trace, Visit
 from mercer.learners.saving import Savable
@@ -25,6 +27,7 @@ from mercer.solvers.online.fit import learn_primal
 from mercer.solvers.online.run import Schedule
 
 
+@estimator
 class Perceptron(Savable, PerceptronBase, BaseEstimator):
     """f(x) = w·φ(x) + b, where w ← w + η y φ(x) and b ← b + η y whenever f errs on x.
 
@@ -66,30 +69,21 @@ validation_fraction, n_iter_no_change, class_weight, shuffle, random_state
         "feature_map": Anything()
     }
 
-    def __init__(
-        self,
-        feature_map: Any = None,
-        epochs: float = 10,
-        *,
-        fit_intercept: bool = False,
-        averaging: str = "last",
-        tie: str = "mistake",
-        margin: float = 0.0,
-        learning_rate: float = 1.0,
-        multi_class: str = "native",
-        max_updates: int | None = None,
-        validation_fraction: float | None = None,
-        n_iter_no_change: int = 5,
-        class_weight: Any = None,
-        shuffle: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.feature_map, self.epochs, self.fit_intercept = feature_map, epochs, fit_intercept
-        self.averaging, self.tie, self.margin = averaging, tie, margin
-        self.learning_rate, self.multi_class = learning_rate, multi_class
-        self.max_updates, self.validation_fraction = max_updates, validation_fraction
-        self.n_iter_no_change, self.class_weight = n_iter_no_change, class_weight
-        self.shuffle, self.random_state = shuffle, random_state
+    feature_map: Any = None
+    epochs: float = 10
+    _: KW_ONLY
+    fit_intercept: bool = False
+    averaging: str = "last"
+    tie: str = "mistake"
+    margin: float = 0.0
+    learning_rate: float = 1.0
+    multi_class: str = "native"
+    max_updates: int | None = None
+    validation_fraction: float | None = None
+    n_iter_no_change: int = 5
+    class_weight: Any = None
+    shuffle: bool = True
+    random_state: Any = None
 
     # --- learning ---------------------------------------------------------------------------
 
@@ -149,8 +143,8 @@ validation_fraction, n_iter_no_change, class_weight, shuffle, random_state
         *told, self._last, self._late, self._reach = learn_primal(
             features, labels, memory, schedule, *state, held=held, block=block, patience=patience
         )
-        self.coef_ = memory.averaged(self._last, self._late)
-        self.intercept_ = memory.intercept.copy()
+        self.coef_: np.ndarray = memory.averaged(self._last, self._late)
+        self.intercept_: np.ndarray = memory.intercept.copy()
         return told
 
     # --- features ---------------------------------------------------------------------------
@@ -163,7 +157,7 @@ validation_fraction, n_iter_no_change, class_weight, shuffle, random_state
     def _fit_map(self, X: Any, y: Any) -> None:
         given = self.feature_map
         if given is None:
-            self.feature_map_ = None
+            self.feature_map_: Any = None
         elif hasattr(given, "fit"):
             self.feature_map_ = clone(given).fit(X, y)
         else:

@@ -26,7 +26,7 @@ from mercer._parameters import (
     checked,
     random_from,
 )
-from mercer._steps import told
+from mercer._steps import recorded
 from mercer.learners._base import check_fitted, classes_of, encode
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners._options import NotConverged, class_factors, labeled, weights_or_none
@@ -227,7 +227,7 @@ class PerceptronBase(ClassifierMixin):
         self._memory = Memory(rule, self.averaging, given_bias(intercept, rule.outputs))
         start = self._begin(X, y, given, random)
         outcome, journal = self._learn(X, labels, schedule, held, start)
-        self.n_iter_ = outcome.epochs
+        self.n_iter_: int = outcome.epochs
         self._record(outcome, journal, fresh=True)
         if getattr(self, "_store", None) is None:
             self._warn_of_mistakes(outcome, held)
@@ -264,10 +264,10 @@ class PerceptronBase(ClassifierMixin):
             self.history_ = self.history_ + [
                 record | {"epoch": last + record["epoch"]} for record in outcome.history
             ]
-        self.n_mistakes_ = tally.updates
-        self.n_visits_ = tally.visits
-        self.interrupted_ = outcome.interrupted
-        self.converged_ = outcome.converged
+        self.n_mistakes_: int = tally.updates
+        self.n_visits_: int = tally.visits
+        self.interrupted_: bool = outcome.interrupted
+        self.converged_: bool = outcome.converged
         self._unfinished = outcome.unfinished
         if outcome.interrupted:
             warn(
@@ -349,7 +349,7 @@ class PerceptronBase(ClassifierMixin):
         """Fit, and give every visit of the predictor that is kept."""
         with warnings.catch_warnings(), config(device="cpu"):
             warnings.simplefilter("ignore", NotConverged)
-            parts = told(lambda: self.fit(X, y))  # type: ignore[attr-defined]
+            parts = recorded(lambda: self.fit(X, y))  # type: ignore[attr-defined]
         columns = ((v.positions, v.scores, v.units) for v in parts)
         return Visits(*(np.concatenate(c)[: self.n_visits_] for c in zip(*columns, strict=True)))
 

@@ -81,9 +81,9 @@ class Process(KernelLearner):
         random = random_from(self.random_state)
         searched = self._search(start, bounds, random) if self.optimizer else Search(start)
         self.theta_, self.n_iter_ = searched.theta, searched.n_iter
-        self.theta_names_ = self._numbers.spelled() + ["noise"] * self._learns_noise
+        self.theta_names_: list[str] = self._numbers.spelled() + ["noise"] * self._learns_noise
         try:
-            self.log_marginal_likelihood_value_ = self._value_learned()
+            self.log_marginal_likelihood_value_: float = self._value_learned()
         except LinAlgError as error:
             raise ValueError(
                 f"{type(self).__name__}: {searched.failure or error}. Give more noise, or other "

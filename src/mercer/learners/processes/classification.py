@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -17,6 +18,7 @@ from mercer._parameters import Check
 from mercer.expansion import KernelExpansion
 from mercer.gram import host_gram
 from mercer.kernels import DEFAULT
+from mercer.kernels.estimators import estimator
 from mercer.learners._base import classes_of, encode
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners.processes.base import Process
@@ -28,6 +30,7 @@ from mercer.solvers.evidence.laplace import Mode, laplace_evidence, mode
 PROBABILITY_NODES = 40
 
 
+@estimator
 class GaussianProcessClassifier(ClassifierMixin, Process):
     """f ~ GP(0, k), P(y = 1|x) = 1/(1 + e^(−f(x))): k maximizes Laplace's form of log p(y).
 
@@ -71,20 +74,14 @@ class GaussianProcessClassifier(ClassifierMixin, Process):
     _parameters: ClassVar[dict[str, Check]] = Process._parameters
     _keeps_rows_in_place = False  # Newton's exact steps and what follows from them are LAPACK's
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        *,
-        optimizer: str | None = "lbfgs",
-        bounds: Any = None,
-        n_restarts: int = 0,
-        tol: float = 1e-5,
-        max_iter: int = 200,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel, self.optimizer, self.bounds = kernel, optimizer, bounds
-        self.n_restarts, self.tol, self.max_iter = n_restarts, tol, max_iter
-        self.random_state = random_state
+    kernel: Any = DEFAULT
+    _: KW_ONLY
+    optimizer: str | None = "lbfgs"
+    bounds: Any = None
+    n_restarts: int = 0
+    tol: float = 1e-5
+    max_iter: int = 200
+    random_state: Any = None
 
     # --- learning ---------------------------------------------------------------------------
 
@@ -103,7 +100,9 @@ class GaussianProcessClassifier(ClassifierMixin, Process):
         coef = np.stack([one.coef for one in self._modes], axis=1)
         self.dual_coef_: np.ndarray = coef[:, 0] if len(self.classes_) == 2 else coef
         points = self.kernel_.points(self.X_train_, None)
-        self.expansion_ = KernelExpansion(self.kernel_, points, self.dual_coef_, 0.0)
+        self.expansion_: KernelExpansion = KernelExpansion(
+            self.kernel_, points, self.dual_coef_, 0.0
+        )
         return self
 
     def _evidence(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,6 +25,7 @@ from mercer._parameters import (
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT, Kernel
+from mercer.kernels.estimators import estimator
 from mercer.learners._device import RegressorMixin
 from mercer.learners._options import weights_or_none
 from mercer.learners.processes.base import Process
@@ -43,6 +44,7 @@ MOST_CENTERS = 1000
 START = 0.1
 
 
+@estimator
 class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
     """f ~ GP(0, k), y = f(x) + noise: k and the noise maximize log p(y) = −½yᵀA⁻¹y − ½log|A| − ….
 
@@ -127,29 +129,22 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         "centers": CenterChoice(),
     }
     # Of models from files that were written before there were centers, or weights.
-    centers_: np.ndarray | None = None
-    _weights: np.ndarray | None = None
+    centers_: np.ndarray | None = field(default=None, init=False)
+    _weights: np.ndarray | None = field(default=None, init=False)
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        noise: Any = "learn",
-        *,
-        optimizer: str | None = "lbfgs",
-        bounds: Any = None,
-        normalize_y: bool = True,
-        solver: str = "auto",
-        n_centers: int | None = None,
-        centers: Any = "uniform",
-        n_restarts: int = 0,
-        tol: float = 1e-5,
-        max_iter: int = 200,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel, self.noise, self.optimizer, self.bounds = kernel, noise, optimizer, bounds
-        self.normalize_y, self.solver, self.n_centers = normalize_y, solver, n_centers
-        self.centers, self.n_restarts, self.tol, self.max_iter = centers, n_restarts, tol, max_iter
-        self.random_state = random_state
+    kernel: Any = DEFAULT
+    noise: Any = "learn"
+    _: KW_ONLY
+    optimizer: str | None = "lbfgs"
+    bounds: Any = None
+    normalize_y: bool = True
+    solver: str = "auto"
+    n_centers: int | None = None
+    centers: Any = "uniform"
+    n_restarts: int = 0
+    tol: float = 1e-5
+    max_iter: int = 200
+    random_state: Any = None
 
     # --- learning ---------------------------------------------------------------------------
 
@@ -283,11 +278,11 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         )
         # What there is to be said of the kernel has been said of the one that was given.
         ridge._needs_psd = ridge._needs_width = False
-        self.regressor_ = ridge.fit(self.X_train_, self.y_train_, self._weights)
+        self.regressor_: KernelRidge = ridge.fit(self.X_train_, self.y_train_, self._weights)
         self.dual_coef_ = ridge.dual_coef_
         scaled, mean = self.dual_coef_ * self._y_scale, self._y_mean
         intercept = float(mean) if np.ndim(mean) == 0 else mean
-        self.expansion_ = KernelExpansion(
+        self.expansion_: KernelExpansion = KernelExpansion(
             self.kernel_, self.kernel_.points(self.X_train_, self.centers_), scaled, intercept
         )
 

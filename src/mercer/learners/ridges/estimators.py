@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, field
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
@@ -27,7 +28,7 @@ from mercer._parameters import (
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import KERNEL
+from mercer.kernels.estimators import KERNEL, estimator
 from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import (
     ClassifierMixin,
@@ -60,13 +61,12 @@ def as_columns(targets: Any) -> Any:
     return np.asarray(targets, dtype=np.float64).reshape(len(targets), -1)
 
 
+@estimator
 class RidgeBase(Stepwise, KernelLearner):
     """Fits targets (N, T) by one of the solvers, and predicts."""
 
     _learns_from_pieces = True
-    # Models from files of earlier versions have none of their own.
-    centers: Any = "uniform"
-    _targets: np.ndarray | None = None
+    _targets: np.ndarray | None = field(default=None, init=False)
 
     _parameters: ClassVar[dict[str, Check]] = {
         **KERNEL,
@@ -83,30 +83,22 @@ class RidgeBase(Stepwise, KernelLearner):
         "random_state": Anything(),
     }
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        alpha: Any = "loo",
-        *,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
-        alphas: Any = None,
-        alpha_per_target: bool = False,
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        n_centers: int | None = None,
-        centers: Any = "uniform",
-        preconditioner: str | None = "nystrom",
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel, self.gamma, self.degree, self.coef0 = kernel, gamma, degree, coef0
-        self.alpha, self.alphas, self.alpha_per_target = alpha, alphas, alpha_per_target
-        self.fit_intercept, self.solver, self.n_centers = fit_intercept, solver, n_centers
-        self.centers, self.preconditioner, self.tol = centers, preconditioner, tol
-        self.max_iter, self.random_state = max_iter, random_state
+    kernel: Any = DEFAULT
+    alpha: Any = "loo"
+    _: KW_ONLY
+    gamma: Any = None
+    degree: Any = None
+    coef0: Any = None
+    alphas: Any = None
+    alpha_per_target: bool = False
+    fit_intercept: bool = True
+    solver: str = "auto"
+    n_centers: int | None = None
+    centers: Any = "uniform"
+    preconditioner: str | None = "nystrom"
+    tol: float = 1e-6
+    max_iter: int = 1000
+    random_state: Any = None
 
     # --- fitting ----------------------------------------------------------------------------
 
@@ -147,7 +139,7 @@ class RidgeBase(Stepwise, KernelLearner):
         features = finite_dims(self.kernel_, getattr(self, "n_features_in_", None))
         task = RidgeTask(self.kernel_, X, gram, problem, path, features, options)
         found, solver, self.solver_reason_ = solve(task, solver_for(self))
-        self.solver_ = solver.name
+        self.solver_: str = solver.name
         self._keep(X, problem, found, single=targets.ndim == 1)
         warn_if_stopped(
             type(self).__name__,
@@ -175,16 +167,18 @@ class RidgeBase(Stepwise, KernelLearner):
         self.alpha_ = float(chosen[0]) if same else chosen
         if single:
             coef, intercept = coef[:, 0], intercept[0]
-        self.dual_coef_ = np.ascontiguousarray(coef)
+        self.dual_coef_: np.ndarray = np.ascontiguousarray(coef)
         self.intercept_ = float(intercept) if np.ndim(intercept) == 0 else intercept
-        self.centers_ = found.centers
+        self.centers_: Any = found.centers
         self._primal = primal
         if primal is not None:
-            self.coef_ = primal[:, 0] if single else primal.T
-        self.n_iter_ = found.n_iter
+            self.coef_: np.ndarray = primal[:, 0] if single else primal.T
+        self.n_iter_: int = found.n_iter
         points = points_of(self.kernel_, X, found.centers)
-        self.X_fit_ = points if is_chunked(X) else X
-        self.expansion_ = KernelExpansion(self.kernel_, points, self.dual_coef_, self.intercept_)
+        self.X_fit_: Any = points if is_chunked(X) else X
+        self.expansion_: KernelExpansion = KernelExpansion(
+            self.kernel_, points, self.dual_coef_, self.intercept_
+        )
         self.__dict__.pop("_posteriors", None)
 
     def _choose(self, problem: RidgeProblem, path: RidgePath, single: bool) -> np.ndarray:
@@ -201,9 +195,9 @@ class RidgeBase(Stepwise, KernelLearner):
         loo = path.loo[best, :, each].T
         with np.errstate(over="ignore", under="ignore"):
             errors = errors * unit**2
-        self.loo_errors_ = errors[:, 0] if single else errors
-        self.loo_predictions_ = loo[:, 0] if single else np.ascontiguousarray(loo)
-        self.dual_coef_path_ = path.coef[:, :, 0] if single else path.coef
+        self.loo_errors_: Any = errors[:, 0] if single else errors
+        self.loo_predictions_: np.ndarray = loo[:, 0] if single else np.ascontiguousarray(loo)
+        self.dual_coef_path_: np.ndarray = path.coef[:, :, 0] if single else path.coef
         return best
 
     # --- predicting -------------------------------------------------------------------------
@@ -365,6 +359,7 @@ def signs(codes: np.ndarray, n_classes: int) -> np.ndarray:
     return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
 
 
+@estimator
 class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
     """Ridge regression on targets ±1, one for each class (one for two classes); sign or arg max.
 
@@ -401,32 +396,8 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
     #: Whether y has a column of 0 and 1 for each label.
     _multilabel = False
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        alpha: Any = "loo",
-        *,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
-        alphas: Any = None,
-        alpha_per_target: bool = False,
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        solver: str = "auto",
-        n_centers: int | None = None,
-        centers: Any = "uniform",
-        preconditioner: str | None = "nystrom",
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel, self.gamma, self.degree, self.coef0 = kernel, gamma, degree, coef0
-        self.alpha, self.alphas, self.alpha_per_target = alpha, alphas, alpha_per_target
-        self.fit_intercept, self.solver, self.n_centers = fit_intercept, solver, n_centers
-        self.centers, self.preconditioner, self.tol = centers, preconditioner, tol
-        self.max_iter, self.random_state = max_iter, random_state
-        self.class_weight = class_weight
+    _: KW_ONLY
+    class_weight: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for one target per class, or one in all for two classes."""

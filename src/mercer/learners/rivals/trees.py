@@ -19,6 +19,7 @@ from mercer._arrays import is_sparse
 from mercer._config import get_config
 from mercer._lazy import record
 from mercer._progress import progress
+from mercer.kernels.estimators import estimator
 
 #: Values that are looked up at once: rows × trees × outputs.
 AT_ONCE = 2_000_000
@@ -178,18 +179,14 @@ def averaged(model: Any) -> tuple[Trees, np.ndarray]:
     return Trees.joined(parts, outputs, len(parts)), np.zeros(outputs)
 
 
+@estimator
 class _TreeLearner(BaseEstimator):
     """Boosting or a forest; `method` is "boosting" or "forest"."""
 
-    def __init__(
-        self,
-        method: str = "boosting",
-        n_trees: int = 100,
-        learning_rate: float = 0.1,
-        random_state: int = 0,
-    ) -> None:
-        self.method, self.n_trees, self.learning_rate = method, n_trees, learning_rate
-        self.random_state = random_state
+    method: str = "boosting"
+    n_trees: int = 100
+    learning_rate: float = 0.1
+    random_state: int = 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the trees, and keep their nodes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from mercer._examples import count, take
 from mercer._parameters import Check, Either, Maybe, OneOf, Positive, Several
 from mercer.formula import Formula, simplify
 from mercer.kernels import DEFAULT, Kernel
-from mercer.kernels.estimators import ONLY_KERNEL
+from mercer.kernels.estimators import ONLY_KERNEL, estimator
 from mercer.learners._base import KernelLearner
 from mercer.learners._options import weights_or_none
 from mercer.learners.smoothers import divide
@@ -24,6 +25,7 @@ from mercer.solvers.local.bandwidth import copies, rule_of_thumb
 from mercer.solvers.local.weights import Weights
 
 
+@estimator
 class KernelDensity(KernelLearner):
     """p(x) = Σᵢ wᵢ k((x − xᵢ)/h) / (h^D ∫k), Σw = 1: as many examples were near x as p(x) says.
 
@@ -76,16 +78,12 @@ class KernelDensity(KernelLearner):
         "bandwidths": Maybe(Several(Positive())),
     }
 
-    bandwidths_tried_: tuple[tuple[float, float], ...]
+    bandwidths_tried_: tuple[tuple[float, float], ...] = field(init=False)
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        bandwidth: Any = "loo",
-        *,
-        bandwidths: Any = None,
-    ) -> None:
-        self.kernel, self.bandwidth, self.bandwidths = kernel, bandwidth, bandwidths
+    kernel: Any = DEFAULT
+    bandwidth: Any = "loo"
+    _: KW_ONLY
+    bandwidths: Any = None
 
     def _with_numbers(self, kernel: Kernel, X: Any, sample_weight: Any) -> Kernel:
         """The bandwidth is the width that the data chooses here, so that words become 1."""

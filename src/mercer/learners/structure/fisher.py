@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from mercer._parameters import Check, Count, Maybe, NonNegative, Positive, Sever
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import ONLY_KERNEL
+from mercer.kernels.estimators import ONLY_KERNEL, estimator
 from mercer.learners._base import KernelLearner
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners._options import (
@@ -27,6 +28,7 @@ from mercer.learners._options import (
 from mercer.solvers.groups.fisher import directions
 
 
+@estimator
 class KernelFisherDiscriminant(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, KernelLearner
 ):
@@ -80,21 +82,16 @@ class KernelFisherDiscriminant(
         "tol": Positive(),
         "max_iter": Count(),
     }
-    classes_: np.ndarray
-    expansion_: KernelExpansion
+    classes_: np.ndarray = field(init=False)
+    expansion_: KernelExpansion = field(init=False)
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        alpha: float = 0.1,
-        *,
-        priors: Any = None,
-        n_components: int | None = None,
-        tol: float = 1e-8,
-        max_iter: int = 1000,
-    ) -> None:
-        self.kernel, self.alpha, self.priors = kernel, alpha, priors
-        self.n_components, self.tol, self.max_iter = n_components, tol, max_iter
+    kernel: Any = DEFAULT
+    alpha: float = 0.1
+    _: KW_ONLY
+    priors: Any = None
+    n_components: int | None = None
+    tol: float = 1e-8
+    max_iter: int = 1000
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the directions and the means of the classes along them.
@@ -118,10 +115,10 @@ class KernelFisherDiscriminant(
         sizes = np.bincount(codes, weights, groups)
         center = np.average(values, axis=0, weights=weights)
         sums = np.stack([np.bincount(codes, weights * v, groups) for v in values.T], axis=1)
-        self.means_ = sums / sizes[:, None] - center
+        self.means_: np.ndarray = sums / sizes[:, None] - center
         self.strengths_: np.ndarray = found.strengths[:most]
         total = max(float(found.strengths.sum()), 1e-300)
-        self.explained_variance_ratio_ = self.strengths_ / total
+        self.explained_variance_ratio_: np.ndarray = self.strengths_ / total
         points = self.kernel_.points(X)
         self.directions_: KernelExpansion = KernelExpansion(self.kernel_, points, coef, -center)
         b = np.log(self._priors(sizes)) - 0.5 * np.square(self.means_).sum(axis=1)

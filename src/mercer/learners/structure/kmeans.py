@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,12 +15,13 @@ from mercer._parameters import Anything, Check, Count, random_from
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import ONLY_KERNEL
+from mercer.kernels.estimators import ONLY_KERNEL, estimator
 from mercer.learners._base import KernelLearner
 from mercer.learners._options import check_width, warn_if_stopped, weights_or_none
 from mercer.solvers.groups.lloyd import best_groups, first_labels
 
 
+@estimator
 class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelLearner):
     """min Σᵢ wᵢ ‖φ(xᵢ) − μ_c(i)‖², μ_c the mean of φ over group c: k-means for any kernel.
 
@@ -65,19 +67,14 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         "max_iter": Count(),
         "random_state": Anything(),
     }
-    expansion_: KernelExpansion
+    expansion_: KernelExpansion = field(init=False)
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        n_clusters: int = 8,
-        *,
-        n_init: int = 10,
-        max_iter: int = 300,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel, self.n_clusters, self.n_init = kernel, n_clusters, n_init
-        self.max_iter, self.random_state = max_iter, random_state
+    kernel: Any = DEFAULT
+    n_clusters: int = 8
+    _: KW_ONLY
+    n_init: int = 10
+    max_iter: int = 300
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the groups. `y` is ignored."""
@@ -98,7 +95,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         points = self.kernel_.points(X, None if len(counted) == n else counted)
         self.expansion_ = KernelExpansion(self.kernel_, points, found.A, -0.5 * found.squares)
         self.inertia_, self.n_iter_ = found.inertia, found.n_iter
-        self.labels_ = found.labels if len(counted) == n else host(winners(self.expansion_(X)))
+        self.labels_: np.ndarray | Any = (
+            found.labels if len(counted) == n else host(winners(self.expansion_(X)))
+        )
         self._n_features_out = groups
         self._n_train = n
         return self

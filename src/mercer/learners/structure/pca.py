@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from mercer._parameters import Check, Count, Flag, Maybe, NonNegative, OneOf
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT, Kernel, Linear, NegativeSquaredDistance
-from mercer.kernels.estimators import KERNEL
+from mercer.kernels.estimators import KERNEL, estimator
 from mercer.learners._base import KernelLearner
 from mercer.learners._options import check_width, warn_if_stopped
 from mercer.learners.ridges.estimators import KernelRidge
@@ -29,6 +30,7 @@ SIGNIFICANT = 1e-5
 HIDDEN, SHOWN_ROWS = 1e-3, 16
 
 
+@estimator
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelLearner):
     """zⱼ(x) = Σᵢ uᵢⱼ k̃(xᵢ, x) / √λⱼ, where K̃ uⱼ = λⱼ uⱼ and K̃ is K of the centered φ.
 
@@ -96,24 +98,18 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelLearner
         "fit_inverse_transform": Flag(),
         "alpha": NonNegative(),
     }
-    expansion_: KernelExpansion
+    expansion_: KernelExpansion = field(init=False)
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        n_components: int | None = None,
-        *,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
-        center: bool = True,
-        solver: str = "auto",
-        fit_inverse_transform: bool = False,
-        alpha: float = 1.0,
-    ) -> None:
-        self.kernel, self.n_components, self.gamma = kernel, n_components, gamma
-        self.degree, self.coef0, self.center, self.solver = degree, coef0, center, solver
-        self.fit_inverse_transform, self.alpha = fit_inverse_transform, alpha
+    kernel: Any = DEFAULT
+    n_components: int | None = None
+    _: KW_ONLY
+    gamma: Any = None
+    degree: Any = None
+    coef0: Any = None
+    center: bool = True
+    solver: str = "auto"
+    fit_inverse_transform: bool = False
+    alpha: float = 1.0
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the components. `y` is ignored."""
@@ -175,7 +171,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelLearner
             coef -= coef.mean(axis=0)  # they sum to zero but for rounding
             b = -(found.means @ coef)
         self.eigenvalues_, self.n_iter_ = values, found.n_iter
-        self.explained_variance_ratio_ = values / (found.total or 1.0)
+        self.explained_variance_ratio_: np.ndarray = values / (found.total or 1.0)
         self.expansion_ = KernelExpansion(kernel, self.kernel_.points(X), coef, b)
         self._n_features_out = len(values)
         self._dtype = dtype.name
@@ -226,7 +222,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelLearner
             )
         own = self._own.astype(rows.dtype)
         kernel = self._given_kernel().fitted(own)
-        self.inverse_ = KernelRidge(kernel, alpha=self.alpha, fit_intercept=False).fit(own, rows)
+        self.inverse_: KernelRidge = KernelRidge(kernel, alpha=self.alpha, fit_intercept=False).fit(
+            own, rows
+        )
 
     def inverse_transform(self, Z: Any) -> Any:
         """The row whose coordinates are nearest to z, by the ridge regression that `fit` learned.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,13 +16,14 @@ from mercer._parameters import Anything, Check, Count, Maybe, OneOf, random_from
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import KERNEL
+from mercer.kernels.estimators import KERNEL, estimator
 from mercer.learners._base import KernelLearner
 from mercer.learners._options import check_width, warn_if_stopped
 from mercer.maps.centers import CenterChoice
 from mercer.solvers.spectral.graph import embedding
 
 
+@estimator
 class SpectralClustering(ClusterMixin, KernelLearner):
     """K-means on the eigenvectors of D^(−½)(K − diag K)D^(−½), D the row sums: cuts of a graph.
 
@@ -78,25 +80,19 @@ class SpectralClustering(ClusterMixin, KernelLearner):
         "n_init": Count(),
         "random_state": Anything(),
     }
-    expansion_: KernelExpansion
+    expansion_: KernelExpansion = field(init=False)
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        n_clusters: int = 8,
-        *,
-        solver: str = "auto",
-        n_centers: int | None = None,
-        centers: Any = "uniform",
-        n_init: int = 10,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel, self.n_clusters, self.solver = kernel, n_clusters, solver
-        self.n_centers, self.centers, self.n_init, self.gamma = n_centers, centers, n_init, gamma
-        self.degree, self.coef0, self.random_state = degree, coef0, random_state
+    kernel: Any = DEFAULT
+    n_clusters: int = 8
+    _: KW_ONLY
+    solver: str = "auto"
+    n_centers: int | None = None
+    centers: Any = "uniform"
+    n_init: int = 10
+    gamma: Any = None
+    degree: Any = None
+    coef0: Any = None
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the groups. `y` is ignored."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,8 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._arrays import host, is_chunked, is_tensor, like, winners
 from mercer._config import config
 from mercer._parameters import Anything, Check, Flag, Maybe, OneOf, Positive, Share
-from mercer._steps import PairStep, told
+from mercer._steps import PairStep, recorded
 from mercer.kernels import DEFAULT
+from mercer.kernels.estimators import estimator
 from mercer.learners._base import classes_of
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners.svms.labels import quick_winners
@@ -34,6 +35,7 @@ def _with_probability(model: KernelSVC) -> bool:
     return True
 
 
+@estimator
 class KernelSVC(ClassifierMixin, SupportVectorBase):
     """min ½‖w‖² + C Σᵢ max(0, 1 − yᵢf(xᵢ)),  f(x) = w·φ(x) + b = Σᵢ yᵢαᵢ k(xᵢ, x) + b.
 
@@ -111,36 +113,21 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         "warm_start": Flag(),
     }
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        C: float = 1.0,
-        *,
-        nu: float | None = None,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
-        tol: float = 1e-3,
-        class_weight: Any = None,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        probability: bool = False,
-        max_iter: int = -1,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.C = C
-        self.nu = nu
-        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
-        self.tol = tol
-        self.class_weight = class_weight
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.probability = probability
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.random_state = random_state
+    kernel: Any = DEFAULT
+    C: float = 1.0
+    _: KW_ONLY
+    nu: float | None = None
+    gamma: Any = None
+    degree: Any = None
+    coef0: Any = None
+    tol: float = 1e-3
+    class_weight: Any = None
+    decision_function_shape: str = "ovr"
+    break_ties: bool = False
+    probability: bool = False
+    max_iter: int = -1
+    warm_start: bool = False
+    random_state: Any = None
 
     # --- fitting ----------------------------------------------------------------------------
 
@@ -163,7 +150,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         codes = np.full(len(y), -1)
         codes[counted] = np.searchsorted(self.classes_, labels)
         if self.class_weight is None:
-            self.class_weight_ = np.ones(len(self.classes_))
+            self.class_weight_: np.ndarray = np.ones(len(self.classes_))
         else:
             chosen = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
             self.class_weight_ = chosen
@@ -195,16 +182,18 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
             support = np.flatnonzero(supports)
         order = np.argsort(codes[support], kind="stable")
         support = support[order]
-        self.n_support_ = np.bincount(codes[support], minlength=classes).astype(np.int32)
+        self.n_support_: np.ndarray = np.bincount(codes[support], minlength=classes).astype(
+            np.int32
+        )
         if classes == 2:
             # scikit-learn counts the second class as the positive one where there are two.
             coef, self.intercept_ = -pairs.coef[used[order]], -pairs.intercept
-            self.dual_coef_ = sparse_like(X, coef[None])
+            self.dual_coef_: Any = sparse_like(X, coef[None])
             self._keep(X, support, coef, self.intercept_[0])
         else:
             self._gather_pairs(X, codes, pairs, used, support)
         self.n_iter_, self.margin_ = pairs.n_iter, pairs.margin
-        self.dual_objective_ = pairs.objective
+        self.dual_objective_: np.ndarray = pairs.objective
         self._solved, self._n = pairs, len(codes)
 
     def _gather_pairs(
@@ -247,7 +236,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
             raise ValueError("steps() shows the problem with a finite C, not that of nu or C=inf")
         model = clone(self).set_params(probability=False)
         with config(device="cpu"):
-            found = told(lambda: model.fit(host(X), y, sample_weight))
+            found = recorded(lambda: model.fit(host(X), y, sample_weight))
         if len(model.classes_) > 2:
             raise ValueError(
                 f"steps() shows one problem, not those of {len(model.classes_)} classes"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._parameters import Check, Flag, Maybe, NonNegative, Positive, Share
 from mercer.kernels import DEFAULT
+from mercer.kernels.estimators import estimator
 from mercer.learners._device import RegressorMixin
 from mercer.learners.svms.shared import SupportVectorBase, sparse_like, weights_of
 from mercer.solvers.quadratic.problem import (
@@ -23,6 +25,7 @@ from mercer.solvers.quadratic.problem import (
 )
 
 
+@estimator
 class KernelSVR(RegressorMixin, SupportVectorBase):
     """min ½‖w‖² + C Σᵢ max(0, |yᵢ − f(xᵢ)| − ε),  f(x) = Σᵢ aᵢ k(xᵢ, x) + b.
 
@@ -73,28 +76,17 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
         "warm_start": Flag(),
     }
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        *,
-        nu: float | None = None,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
-        tol: float = 1e-3,
-        max_iter: int = -1,
-        warm_start: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.C = C
-        self.epsilon = epsilon
-        self.nu = nu
-        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
+    kernel: Any = DEFAULT
+    C: float = 1.0
+    epsilon: float = 0.1
+    _: KW_ONLY
+    nu: float | None = None
+    gamma: Any = None
+    degree: Any = None
+    coef0: Any = None
+    tol: float = 1e-3
+    max_iter: int = -1
+    warm_start: bool = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for f."""
@@ -119,13 +111,13 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
         coef = np.ascontiguousarray(net[:, support])
         self._keep(X, rows[support], *((coef[0], float(b[0])) if y.ndim == 1 else (coef.T, b)))
         self.dual_coef_, self.intercept_ = sparse_like(X, coef), b
-        self.n_support_ = np.count_nonzero(coef, axis=1).astype(np.int32)
-        self.slack_ = np.full(y.shape, np.nan)
+        self.n_support_: Any = np.count_nonzero(coef, axis=1).astype(np.int32)
+        self.slack_: np.ndarray = np.full(y.shape, np.nan)
         errors = np.abs(columns - np.stack([one.image for one in found], axis=1) - b)
         self.slack_[rows] = np.maximum(0.0, errors - radii).reshape(y[rows].shape)
         self.n_iter_: int = max(one.n_iter for one in found)
         self.dual_objective_: float = sum(one.objective for one in found)
-        self.epsilon_ = float(radii[0]) if y.ndim == 1 else radii
+        self.epsilon_: float | np.ndarray = float(radii[0]) if y.ndim == 1 else radii
         self._solved = (rows, problems[0], found[0].a)
         return self
 
@@ -161,6 +153,7 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
         return self._values(self._checked(X))
 
 
+@estimator
 class KernelOneClass(OutlierMixin, SupportVectorBase):
     """min ½‖w‖² − ρ + (1/νn) Σᵢ max(0, ρ − w·φ(xᵢ)): the half-space of φ that holds most examples.
 
@@ -195,22 +188,14 @@ class KernelOneClass(OutlierMixin, SupportVectorBase):
 
     _parameters: ClassVar[dict[str, Check]] = SupportVectorBase._parameters | {"nu": Share()}
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        nu: float = 0.5,
-        *,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
-        tol: float = 1e-3,
-        max_iter: int = -1,
-    ) -> None:
-        self.kernel = kernel
-        self.nu = nu
-        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
-        self.tol = tol
-        self.max_iter = max_iter
+    kernel: Any = DEFAULT
+    nu: float = 0.5
+    _: KW_ONLY
+    gamma: Any = None
+    degree: Any = None
+    coef0: Any = None
+    tol: float = 1e-3
+    max_iter: int = -1
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Solve for w and ρ; y is ignored."""
@@ -223,7 +208,7 @@ class KernelOneClass(OutlierMixin, SupportVectorBase):
         self._keep(X, rows[support], a[support], b)
         self.dual_coef_, self.intercept_ = sparse_like(X, a[support][None]), np.array([b])
         self.offset_: float = -b
-        self.n_support_ = np.array([len(support)], dtype=np.int32)
+        self.n_support_: np.ndarray = np.array([len(support)], dtype=np.int32)
         self.n_iter_, self.dual_objective_ = found.n_iter, found.objective
         self._rows, self._decided = rows, found.image + b
         self._length = math.sqrt(max(0.0, float(a @ found.image)))

@@ -65,7 +65,7 @@ class SupportVectorBase(KernelLearner):
             each, interrupted = gram.solver("svm", solve_all)(gram, tasks, tol, steps, who)
         solved = Solutions.of(each)
         late = ~solved.converged
-        self.fit_status_ = int(late.any())
+        self.fit_status_: int = int(late.any())
         self.shape_fit_ = tuple(getattr(X, "shape", (count(X),)))
         message = "interrupted: the model is what the solver had found so far"
         if late.any() and not interrupted:

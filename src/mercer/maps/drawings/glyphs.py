@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._parameters import Check, Count, Maybe, Number, Pair
+from mercer.kernels.estimators import estimator
 from mercer.maps._base import FeatureMap
 
 NAMES = ("loops", "3-joints", "4-joints", "angles", "ink")
 
 
+@estimator
 class GlyphFeatures(FeatureMap):
     """x ↦ (loops, joints of 3 lines, joints of 4, sharp angles, ink) of the drawing in image x.
 
@@ -54,10 +56,9 @@ class GlyphFeatures(FeatureMap):
         "angle": Number(0, 180, open_low=True, open_high=True),
     }
 
-    def __init__(self, shape: Any = None, threshold: float = 0.5, angle: float = 60.0):
-        self.shape = shape
-        self.threshold = threshold
-        self.angle = angle
+    shape: Any = None
+    threshold: float = 0.5
+    angle: float = 60.0
 
     def _fit(self, X: Any) -> None:
         height, width = (1, X.shape[1]) if self.shape is None else self.shape

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import KW_ONLY
 from email.message import Message
 from typing import Any, ClassVar, Self
 
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._parameters import Check, Count, Maybe, OneOf, Several, check_parameters
 from mercer._progress import progress
+from mercer.kernels.estimators import estimator
 from mercer.maps.email.groups import GROUPS
 from mercer.maps.email.reading import Limits, Mail, read_mail
 
@@ -27,6 +29,7 @@ HEADER_GROUPS = tuple(name for name in GROUPS if name not in BODY_GROUPS)
 _MOST = 100_000
 
 
+@estimator
 class EmailFeatures(TransformerMixin, BaseEstimator):
     """φ(m) = (weight of each word, pair of words, host, number, … in the message m), sparse.
 
@@ -101,28 +104,16 @@ class EmailFeatures(TransformerMixin, BaseEstimator):
         "max_depth": Count(0),
     }
 
-    def __init__(
-        self,
-        groups: Iterable[str] = tuple(GROUPS),
-        *,
-        min_df: int = 1,
-        max_features: int | None = None,
-        weighting: str = "log",
-        norm: str | None = "group",
-        max_text: int = 200_000,
-        max_header: int = 4_000,
-        max_parts: int = 100,
-        max_depth: int = 20,
-    ):
-        self.groups = groups
-        self.min_df = min_df
-        self.max_features = max_features
-        self.weighting = weighting
-        self.norm = norm
-        self.max_text = max_text
-        self.max_header = max_header
-        self.max_parts = max_parts
-        self.max_depth = max_depth
+    groups: Iterable[str] = tuple(GROUPS)
+    _: KW_ONLY
+    min_df: int = 1
+    max_features: int | None = None
+    weighting: str = "log"
+    norm: str | None = "group"
+    max_text: int = 200_000
+    max_header: int = 4_000
+    max_parts: int = 100
+    max_depth: int = 20
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the names of the columns. `y` is ignored."""
@@ -174,7 +165,7 @@ class EmailFeatures(TransformerMixin, BaseEstimator):
                 f"no feature is left of {len(found)} in {rows.n} message(s): "
                 f"lower min_df ({self.min_df}) or take more groups ({', '.join(names)})"
             )
-        self.vocabulary_ = {found[i]: column for column, i in enumerate(order)}
+        self.vocabulary_: dict[str, int] = {found[i]: column for column, i in enumerate(order)}
         moved = np.full(len(found), -1)
         moved[order] = np.arange(len(order))
         return rows, moved

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_consistent_length
 from mercer._config import get_config
 from mercer._machine.threads import single_threaded_blas
 from mercer._parameters import Check, Count, Maybe, OneOf, check_parameters
+from mercer.kernels.estimators import estimator
 from mercer.maps._base import FeatureMap
 from mercer.maps.learned.choice import METRICS, Member, Recipe, Search, chosen, family
 from mercer.maps.learned.inputs import INPUTS, Inputs, merged
@@ -62,6 +64,7 @@ def metric_for(
     return recipe, inputs, roots_of(recipe, inputs(X), Y - np.average(Y, axis=0, weights=w), w)
 
 
+@estimator
 class LearnedMetric(FeatureMap):
     """x ↦ M^½ x, M learned from targets: columns that do not matter fade, others stretch.
 
@@ -102,18 +105,11 @@ class LearnedMetric(FeatureMap):
         "task": OneOf("auto", "regression", "classification"),
     }
 
-    def __init__(
-        self,
-        metric: str = "auto",
-        rounds: int | None = None,
-        *,
-        inputs: str = "values",
-        task: str = "auto",
-    ) -> None:
-        self.metric = metric
-        self.rounds = rounds
-        self.inputs = inputs
-        self.task = task
+    metric: str = "auto"
+    rounds: int | None = None
+    _: KW_ONLY
+    inputs: str = "values"
+    task: str = "auto"
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn M from rows and targets."""

@@ -64,10 +64,10 @@ class Field:
 
     def __init__(self, model: Any, X: Any, y: Any, points: int = 120) -> None:
         self.X, self.y = plane(X, "film"), np.asarray(y)
-        self.classes = np.unique(self.y)
+        self.classes: np.ndarray = np.unique(self.y)
         if len(self.classes) != 2:
             raise ValueError(f"a film shows two classes, not {len(self.classes)}")
-        self.signs = np.where(self.y == self.classes[1], 1.0, -1.0)
+        self.signs: np.ndarray = np.where(self.y == self.classes[1], 1.0, -1.0)
         self.a, self.b, grid = mesh(self.X, points)
         self.low, self.high = frame(self.X)
         if hasattr(model, "kernel_"):

@@ -54,9 +54,9 @@ class Entry:
     folds: int = 0  # folds of this size that count: rivals have been tested on the same ones
     first: int = 1  # folds of one cross-validation, which everyone is to have
     in_vain: float = 0.0  # seconds after which it was stopped without a score
-    history: dict[int, float] = field(default_factory=dict)  # seconds of a fold by stage
+    history: dict[int, float] = field(default_factory=dict)  # pace of folds by rows of the stage
     chosen: list[Outcome] = field(default_factory=list)  # settings, where `outcomes` tells none
-    fitted: dict[int, float] = field(default_factory=dict)  # seconds of whole fits by rows
+    fitted: dict[int, float] = field(default_factory=dict)  # pace of whole fits by their rows
     final: bool = False  # whether it was judged as it will be saved
     interval: tuple[float, float] = (0.0, 0.0)  # of its first score there
 
@@ -72,7 +72,7 @@ class Entry:
     @property
     def name(self) -> str:
         if self.rival is not None:
-            kind = "" if self.rival.learns_metric else " (rival without a kernel)"
+            kind = " (rival without a kernel)" if self.rival.who == "a rival" else ""
             return f"{self.rival.title}{kind}"
         return f"{self.kernel!r} with {self.trainer.learner}"
 
@@ -84,11 +84,6 @@ class Entry:
         return "trees" if self.rival.name in ("boosting", "forest") else self.rival.name
 
     @property
-    def timed(self) -> bool:
-        """Whether it is known what a fit takes, as it will be saved."""
-        return bool(self.fitted)
-
-    @property
     def mean(self) -> float:
         return float(np.mean(self.scores)) if self.scores else -math.inf
 
@@ -97,7 +92,7 @@ class Entry:
         """To fit and predict a fold of the last stage: the median, as the first may compile."""
         if not self.outcomes:
             return math.nan
-        return float(np.median([o.fit_seconds + o.predict_seconds for o in self.outcomes]))
+        return float(np.median([o.seconds for o in self.outcomes]))
 
     def state(self) -> dict[str, Any]:
         """What a stage changes, for a stage that is cut off before it counts."""

@@ -26,18 +26,19 @@ from mercer.selection.board.scoreboard import OutOfFold
 from mercer.selection.folds import Split
 from mercer.selection.holdout import answers_for, interval, judged_answers
 from mercer.selection.metrics import Metric
+from mercer.selection.racing.blend import BlendTrainer, blended
 from mercer.selection.racing.candidates import rounded, scaled_copies
 from mercer.selection.racing.clock import Stopwatch
 from mercer.selection.racing.entries import Entry
 from mercer.selection.racing.forecasts import CAREFUL
-from mercer.selection.racing.race import Race
+from mercer.selection.racing.race import FIRST_ROWS, Race
 from mercer.selection.trainers.base import UNTRIED, Outcome, Trainer
 
 #: Of all candidates and of learners with kernels, so many begin; and so many kinds go on, beside
 #: the better half.
 TOP, LEARNERS, KINDS = 2, 3, 3
-#: From round to round rows grow by so much; the first one has at least so many.
-GROWTH, LEAST_ROWS = 2.5, 1_000
+#: From round to round rows grow by so much; the first one has at least `FIRST_ROWS`.
+GROWTH = 4.0
 #: The share of the time that is left, without what the leader's last fit takes of it, half at most,
 #: that a fit may take of which nothing is known.
 UNKNOWN = 0.4
@@ -100,7 +101,7 @@ class Finals:
             (a, b), (c, d) = folds[:2]
             merged = np.intersect1d(a, c), np.concatenate([b, d])
             folds = [merged, *race.data.splits[0][2:]]
-        self.parts = [self._part(fold, drawn, order, groups, times) for fold in folds]
+        self.parts: list[Part] = [self._part(fold, drawn, order, groups, times) for fold in folds]
         self.models: dict[int, tuple[Any, np.ndarray]] = {}
         self._made: tuple[Any, ...] = ((), (), ())
 
@@ -132,9 +133,11 @@ class Finals:
         if not self._leaders():
             return
         self._other_parts(ENOUGH)
+        self._blend()
         self._tune()
         self._other_parts(math.inf)
         self._rest()
+        self._blend()
         best = race.best()[0]
         if not leader.final and leader.mean - np.std(leader.scores) > best.mean:
             # It was cut off, and must not be replaced by something far worse.
@@ -144,7 +147,7 @@ class Finals:
     def _rounds(self, going: list[Entry]) -> None:
         """The better half, and the best kinds, on more and more rows."""
         sizes = [len(self.parts[0].pool)]
-        while sizes[0] >= GROWTH * LEAST_ROWS:
+        while sizes[0] >= GROWTH * FIRST_ROWS:
             sizes.insert(0, int(sizes[0] / GROWTH))
         for size in sizes:
             self._round(going, size)
@@ -152,16 +155,17 @@ class Finals:
                 return
             self.race.sizes = [*(s for s in self.race.sizes if s < size), size]
             done = sorted((e for e in going if e.final), key=Entry.rank)
-            stay = [*done[: len(done) // 2], *first_of_each(done, attrgetter("kind"))[:KINDS]]
+            cheap = [e for e in done if self._seconds_for(e, sizes[-1]) > 0]
+            stay = [*done[: len(done) // 2], *first_of_each(cheap, attrgetter("kind"))[:KINDS]]
             going = [e for e in done if e in stay]
 
     def _round(self, going: list[Entry], size: int) -> None:
         """Those that can be fitted on so many rows, and then on all of them, in the time left."""
         race = self.race
-        for entry in sorted(going, key=lambda e: not e.timed):  # what is known first
+        for entry in going:
             left = race.clock.left()
             most = UNKNOWN * max(left - race.kept(entry), 0.5 * left)
-            if entry.timed:
+            if entry.fitted:
                 most = self._seconds_for(entry, size)
                 if most <= 0:
                     continue
@@ -170,26 +174,24 @@ class Finals:
                 self._judge(entry, size, 0)
 
     def _seconds_for(self, entry: Entry, size: int) -> float:
-        """Seconds that a fit on so many rows may take, such that one on all rows can follow.
-
-        0 where that is not enough, not even by centers instead of all of K.
-        """
-        race, trainer = self.race, entry.trainer
-        while True:
-            most = race.clock.left() - CAREFUL * race.last_fit_seconds(entry)
-            if CAREFUL * race.fit_seconds(entry, size) <= most:
-                return most
-            if not trainer.exact:
-                return 0.0
-            trainer.exact = False
+        """Seconds that a fit on so many rows may take, such that one on all rows can follow; 0
+        where that is not enough."""
+        most = self.race.clock.left() - CAREFUL * self.race.last_fit_seconds(entry)
+        return most if self.race.fits(entry, size, most) else 0.0
 
     # --- more rows that judge ---------------------------------------------------------------
 
     def _leaders(self) -> list[Entry]:
         """The best of the largest round and those close to it, best first."""
         done = sorted((e for e in self.race.entries if e.final), key=Entry.rank)
-        done = [e for e in done if len(e.scores) == len(done[0].scores) and e.size == done[0].size]
+        done = [e for e in done if e.kind != "blend" and len(e.scores) == len(done[0].scores)]
         return [e for e in done if e.mean >= done[0].mean - CLOSE * self.doubt(done[0])]
+
+    def affordable(self, winner: Entry) -> Entry:
+        """The winner, or who is as good within doubt and can be fitted on all rows in time."""
+        race, left = self.race, self.race.clock.for_last_fit()
+        level = [e for e in self._leaders() if e.rival is None or e.rival.stored]
+        return next((e for e in (winner, *level) if race.fits(e, race.final_rows, left)), winner)
 
     def doubt(self, entry: Entry) -> float:
         """The standard error of a score, as far as it comes from the rows that judge."""
@@ -229,7 +231,7 @@ class Finals:
             best, better = self._leaders()[0], False
             for entry in self._variants(best):
                 key = (entry.kernel, entry.trainer.learner, entry.chosen[0].pick)
-                if key in tried or not self._fits_beside(best):
+                if key in tried or not self._fits_beside(best, entry):
                     continue
                 tried.add(key)
                 race.entries.append(entry)
@@ -245,16 +247,19 @@ class Finals:
 
     def _rest(self) -> None:
         """Candidates that were left behind on few rows, while there is time."""
-        for entry in [e for e in self.race.best() if not e.final]:
+        best = self._leaders()[0]
+        for entry in [e for e in self.race.best() if not e.final or e.size < best.size]:
             best = self._leaders()[0]
-            if entry.trainer is best.trainer and self._fits_beside(best):
+            if self._fits_beside(best, entry):
                 self._beats(entry, best)
 
-    def _fits_beside(self, best: Entry) -> bool:
-        """Whether there is time for one more like the best, and for its last fit."""
-        fits = len(best.scores) * self.race.fit_seconds(best, best.size)
-        need = fits + self.race.last_fit_seconds(best)
-        return CAREFUL * need <= self.race.clock.left()
+    def _fits_beside(self, best: Entry, entry: Entry) -> bool:
+        """Whether there is time to judge one more as the best was, and for either's last fit."""
+        race = self.race
+        fits = len(best.scores) * race.fit_seconds(entry, best.size)
+        blends = [e for e in race.entries if e.kind == "blend"]
+        need = fits + max(map(race.last_fit_seconds, (best, entry, *blends)))
+        return CAREFUL * need <= race.clock.left()
 
     def _beats(self, entry: Entry, best: Entry) -> bool:
         """Judge a candidate by the rows that judged the best one, as long as it is not behind."""
@@ -278,7 +283,7 @@ class Finals:
         near: list[Kernel | None] = [k for k in nearby(best, other) if (k, learner) not in known]
         made = [(kernel, pick) for kernel in near]
         made += [(best.kernel, p) for p in (pick + 1, pick - 1) if 0 <= p < size]
-        first = len(self.race.entries)
+        first = self._next_index()
         return [
             replace(
                 best,
@@ -299,7 +304,31 @@ class Finals:
         """The mean of k(x, x)."""
         if kernel is None:
             return 1.0
-        return float(np.mean(kernel.diag(take(self.race.data.X, slice(LEAST_ROWS))))) or 1.0
+        return float(np.mean(kernel.diag(take(self.race.data.X, slice(FIRST_ROWS))))) or 1.0
+
+    # --- several ---------------------------------------------------------------------------
+
+    def _blend(self) -> None:
+        """The mean of the finalists, instead of the one before, where it pays and there is time."""
+        race, data = self.race, self.race.data
+        single = [e for e in race.entries if e.kind != "blend"]
+        done = sorted((e for e in single if e.final and e.index in self.models), key=Entry.rank)
+        if data.with_scores or not done:
+            return
+        first = done[0]
+        alike = [e for e in done if (e.size, len(e.scores)) == (first.size, len(first.scores))]
+        if data.classes:  # all of which have a row, and a score
+            alike = [e for e in alike if e.outcomes[0].scores is not None]
+            alike *= len(self.models[first.index][0].classes_) == data.classes
+        made = blended(alike, data, self._next_index()) if first in alike else None
+        if made is not None and race.fits(made, race.all_rows, race.clock.left()):
+            assert isinstance(made.trainer, BlendTrainer)
+            members = [self.models[e.index] for e in made.trainer.members]
+            self.models[made.index] = made.trainer.fitted([m for m, _ in members]), members[0][1]
+            race.entries = [*single, made]
+
+    def _next_index(self) -> int:
+        return 1 + max(e.index for e in self.race.entries)
 
     # --- one fit ----------------------------------------------------------------------------
 
@@ -327,7 +356,9 @@ class Finals:
             entry, size, fit_and_answer, data, model, entry.trainer, not entry.own
         )
         check_wanted()  # a solver that was interrupted gives what it has
-        entry.fitted[size] = outcome.fit_seconds
+        entry.fitted[size] = outcome.seconds / entry.trainer.work(size)
+        if model is not None:
+            entry.trainer.keep(getattr(model[-1], "estimator_", model[-1]), size)
         truth, answers = judged_answers(said, self.metric, self.found.classes)
         if number == 0:
             entry.scores, entry.outcomes, entry.tests = [], [], []
@@ -345,7 +376,9 @@ class AllOrNothing:
     """Candidates as they were before a block that ran out of time, or that Ctrl-C ended."""
 
     def __init__(self, entries: list[Entry]) -> None:
-        self.before = [(entry, entry.state()) for entry in entries]
+        self.before: list[tuple[Entry, dict[str, Any]]] = [
+            (entry, entry.state()) for entry in entries
+        ]
         self.begin, self.cut_off = perf_counter(), False
 
     def __enter__(self) -> AllOrNothing:
@@ -375,7 +408,11 @@ def fit_and_answer(
     predicted = said.predicted if classes is None else np.searchsorted(classes, said.predicted)
     learner = getattr(model[-1], "estimator_", model[-1])
     support, memory = trainer.support(learner, len(y)), trainer.memory(learner)
+    scores = said.scores
+    if classes is None or scores is None or np.isnan(scores).any():
+        scores = None
     outcome = Outcome(predicted, said.certainty, support, *seconds, 0, {0: 0.0}, memory)
+    outcome = replace(outcome, scores=scores, probable=bool(np.all(said.probable)))
     return said, outcome, model if keep else None
 
 

@@ -1,10 +1,13 @@
-"""What folds and fits will take, from what they have taken on fewer rows."""
+"""What folds and fits will take: seconds of the processor by rows, learned as the race goes.
+
+A trainer says how its work grows with rows. What a unit of work takes, its pace, is what the last
+one of this candidate took, or of another one with the same trainer.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
-from functools import partial
 
 import numpy as np
 
@@ -12,19 +15,17 @@ from mercer._config import get_config
 from mercer.selection.racing.apart import Apart
 from mercer.selection.racing.clock import Clock
 from mercer.selection.racing.entries import Data, Entry
-from mercer.selection.trainers.base import Trainer
-from mercer.selection.trainers.ridge import EXACT_ROWS
+from mercer.selection.trainers.base import EXACT_ROWS, Trainer
 
 #: The part of a budget that is kept for the last fit, at most.
 MOST_RESERVE = 0.45
-#: Seconds that are allowed per second that the last fit is expected to take.
+#: Seconds that are allowed per second that a fit is expected to take.
 CAREFUL = 1.3
-#: Below so many rows the last fit takes all of them where its forecast just fits.
+#: Below so many rows the last fit takes all of them, by a cheaper solver where time is short.
 ALL_ROWS = 20_000
-#: Rows that are to be judged after the last fit, at least.
-JUDGED = 1_000
-#: The least exponent with which the seconds of a fit are expected to grow with its rows.
-LEAST_GROWTH = 0.8
+#: A little more than was seen: what does not grow matters less from stage to stage. And the power
+#: of rows by which a trainer may be wrong about its work.
+MORE, MOST_DRIFT = 0.2, 0.5
 
 
 def with_workers() -> bool:
@@ -49,9 +50,9 @@ class Forecasts:
         apart: Apart | None = None,
         refit: bool = False,
     ) -> None:
-        self.all_rows = final_rows + held * refit
+        self.all_rows: int = final_rows + held * refit
         self.data, self.clock, self.final_rows, self.overhead = data, clock, final_rows, overhead
-        self.held, self.apart = held, apart
+        self.apart = apart
         self.entries: list[Entry] = []
 
     def best(self) -> list[Entry]:
@@ -62,6 +63,19 @@ class Forecasts:
     def crowding(self) -> float:
         """Seconds by the clock per second of work, as far as the work is done here."""
         return 1.0 if self.apart is not None or with_workers() else self.clock.crowding()
+
+    def drift(self, trainer: Trainer) -> float:
+        """The power of rows by which paces grow, as seen between stages; 0 until it was."""
+        mine = [e for e in self.entries if e.trainer is trainer]
+        seen = [
+            math.log(b / a) / math.log(m / n)
+            for paces in (paces for e in mine for paces in (e.history, e.fitted))
+            for (n, a), (m, b) in itertools.pairwise(sorted(paces.items()))
+            if a > 0 and b > 0
+        ]
+        if not seen:
+            return 0.0
+        return min(max(float(np.median(seen)) + MORE, -MOST_DRIFT), MOST_DRIFT)
 
     def cost(self, entry: Entry, size: int) -> float:
         """Seconds that all folds at this size will take, from what a smaller stage took."""
@@ -74,54 +88,40 @@ class Forecasts:
                 return max((self.cost(e, size) for e in done), default=0.0)
             like = max(known, key=lambda e: (e.size, e.index))
         growth = size / like.size
-        folds = len(self.data.splits[0])
-        fits = like.seconds * growth ** self.exponent(entry.trainer) * folds
+        power = like.trainer.grid.exponent + self.drift(like.trainer)
+        fits = like.seconds * growth**power * len(self.data.splits[0])
         return (fits + like.gram_seconds * growth**2) * self.crowding
 
-    def exponent(self, trainer: Trainer) -> float:
-        """How the seconds of a fold grow with its rows: as seen between stages, or as expected."""
-        seen = []
-        for entry in self.entries:
-            if entry.trainer is trainer:
-                steps = sorted(entry.history.items())
-                seen += [
-                    math.log(b / a) / math.log(m / n)
-                    for (n, a), (m, b) in itertools.pairwise(steps)
-                ]
-        if not seen:
-            return trainer.grid.exponent
-        # A little more than seen: overheads, which do not grow, matter less from stage to stage.
-        least = max(LEAST_GROWTH, trainer.grid.exponent - 0.6)
-        return min(max(float(np.median(seen)) + 0.2, least), trainer.grid.exponent + 0.3)
-
     def fit_seconds(self, entry: Entry, rows: int) -> float:
-        """What the fit of this candidate on so many rows will take, the preparation included."""
-        exponent = self.exponent(entry.trainer)
-        after = self.answer_seconds(entry, rows)
-        alike = (e.fitted for e in self.entries if e.trainer is entry.trainer and e.fitted)
-        fitted = entry.fitted or next(alike, {})
-        train = entry.size * (1 - 1 / len(self.data.splits[0]))
-        expected = partial(entry.trainer.final_seconds, entry.outcomes, train)
-        if fitted:
-            most = max(fitted)
-            fit = fitted[most] * expected(rows, exponent) / expected(most, exponent)
-            return after + fit * self.crowding
-        fit = expected(rows, exponent)
-        # K as a whole is only made where it is small; a learner looks at what it needs.
-        gram = entry.gram_seconds * (min(rows, EXACT_ROWS) / train) ** 2
-        return (fit + gram + self.overhead * rows / self.final_rows) * self.crowding + after
+        """What the fit of this candidate on so many rows will take, as it is to be saved: with its
+        preparation, and with answers for others."""
+        trainer = entry.trainer
+        alike = (e.fitted for e in self.entries if e.trainer is trainer and e.fitted)
+        paces = entry.fitted or next(alike, {})
+        seen, more = max(paces, default=0), 0.0
+        if paces:
+            pace = paces[seen]
+        elif entry.outcomes:
+            seen = round(entry.size * (1 - 1 / len(self.data.splits[0])))
+            one = [o.fit_seconds + o.predict_seconds for o in entry.outcomes]
+            pace = float(np.median(one)) / seen**trainer.grid.exponent
+            # K as a whole is only made where it is small; a learner looks at what it needs.
+            more = entry.gram_seconds * (min(rows, EXACT_ROWS) / seen) ** 2
+            more += self.overhead * rows / self.final_rows
+        else:
+            return self.overhead
+        drift = max(1.0, rows / seen) ** self.drift(trainer)
+        return (pace * drift * trainer.work(rows) + more) * self.crowding
 
-    def answer_seconds(self, entry: Entry, rows: int) -> float:
-        """What answers for some of the rows kept back will take after a fit on so many."""
-        tested = sum(map(len, entry.tests))
-        if not tested or not self.held:
-            return 0.0
-        seconds = sum(o.predict_seconds for o in entry.outcomes)
-        kept = np.mean([o.n_support for o in entry.outcomes]) > 0
-        seconds += entry.gram_seconds * tested / entry.size
-        # A model that keeps examples has the more of them the more rows it was fitted on.
-        growth = rows / entry.size if kept else 1.0
-        return float(seconds / tested * growth) * min(self.held, JUDGED) * self.crowding
+    def fits(self, entry: Entry, rows: int, seconds: float) -> bool:
+        """Whether it can be fitted on so many rows in so many seconds, if need be by a cheaper
+        solver, which its trainer then takes."""
+        before = entry.trainer.centers
+        while CAREFUL * self.fit_seconds(entry, rows) > seconds:
+            if not entry.trainer.cheaper(rows):
+                entry.trainer.centers = before
+                return False
+        return True
 
     def rows_in(self, entry: Entry, seconds: float) -> int:
         """On how many rows it can be fitted in so many seconds; 0 if not on those it has seen."""
@@ -141,7 +141,5 @@ class Forecasts:
         if self.clock.budget is None:
             return 0.0
         # What a stage says of all rows is a guess; it must not keep others from running.
-        most, known = MOST_RESERVE * self.clock.budget, (entry, *self.best()[:1])
-        return max(
-            min(self.last_fit_seconds(e), most) if e.outcomes else self.overhead for e in known
-        )
+        most = MOST_RESERVE * self.clock.budget
+        return max(min(self.last_fit_seconds(e), most) for e in (entry, *self.best()[:1]))

@@ -105,7 +105,9 @@ class Race(Forecasts):
         self.say = say
         self._matrix: tuple[Any, np.ndarray, float, float] | None = None
         n = data.n
-        self.sizes = [s for s in (min(FIRST_ROWS, n // 3), SECOND_ROWS) if n > 1.5 * s] + [n]
+        self.sizes: list[int] = [
+            s for s in (min(FIRST_ROWS, n // 3), SECOND_ROWS) if n > 1.5 * s
+        ] + [n]
         # Small samples tell too little, and leave no rows to some of many folds.
         if self.sizes[0] < LEAST_ROWS or len(data.splits[0]) > MOST_FOLDS:
             self.sizes = [n]
@@ -206,7 +208,7 @@ class Race(Forecasts):
             except (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError) as error:
                 entry.failed = f"{type(error).__name__}: {error}"
                 return
-            entry.history[size] = entry.seconds
+            entry.history[size] = entry.seconds / size**entry.trainer.grid.exponent
             if repeat == 0:
                 entry.folds += 1
 

@@ -33,7 +33,7 @@ def row_of(entry: Entry, race: Race) -> Row:
         mean=entry.mean,
         spread=float(np.std(entry.scores)),
         scores=tuple(entry.scores),
-        fit_seconds=float(np.mean([o.fit_seconds for o in entry.outcomes]))
+        fit_seconds=float(np.mean([o.choose_seconds + o.fit_seconds for o in entry.outcomes]))
         + entry.gram_seconds * share**2,
         predict_seconds=float(np.mean([o.predict_seconds for o in entry.outcomes]))
         + entry.gram_seconds * share * (1 - share),

@@ -31,7 +31,8 @@ class Rival:
 
     `why` says when such a learner does better than a kernel; `stored`, whether a model file can
     hold it; `dense`, whether it takes dense rows only; `keeps_rows`, whether it keeps examples;
-    `learns_metric`, whether it has a kernel after all, one that it learns from the rows.
+    `learns_metric`, whether it has a kernel after all, one that it learns from the rows; `who` is
+    what a sentence calls it.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Rival:
     dense: bool = False
     keeps_rows: bool = False
     learns_metric: bool = False
+    who: str = "a rival"
 
     def grid_for(self, task: str) -> Grid:
         return self.grid.get(task, Grid(exponent=1.3))
@@ -132,6 +134,7 @@ NAMED = {
             dense=True,
             keeps_rows=True,
             learns_metric=True,
+            who="a learned metric",
         ),
     )
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,15 @@ import numpy as np
 from mercer._arrays import is_sparse
 from mercer._examples import take
 from mercer.learners.catalog import Learner
+from mercer.maps.learned.choice import JUDGES, ROUNDS
+from mercer.maps.learned.metric import ROUND_ROWS
 from mercer.selection.rivals.named import MOST_COLUMNS, Rival
-from mercer.selection.trainers.base import Fold
+from mercer.selection.trainers.base import Fold, Outcome
 from mercer.selection.trainers.grid import GridTrainer
+
+#: What the choice of a learned metric takes, and what is left of it where most is settled, as the
+#: cubes of so many rows.
+CHOICE, REST = 5_000**3, 3_000**3
 
 
 class RivalTrainer(GridTrainer):
@@ -19,12 +26,30 @@ class RivalTrainer(GridTrainer):
 
     def __init__(self, rival: Rival, task: str, classes: int) -> None:
         self.rival, self.task, self.classes = rival, task, classes
-        self.entry = Learner(rival.name)
+        self.entry: Learner = Learner(rival.name)
         self.learner, self.grid = rival.name, rival.grid_for(task)
+        self.takes_centers = rival.learns_metric
+        self.settled: dict[str, Any] = {}
 
     def make(self, kernel: Any, index: int, unit: float, spread: float, last: bool = False) -> Any:
         model = self.rival.make(self.task, self.classes, self.grid.values[index])
         return self.weighted(model, last)
+
+    def final(self, kernel: Any, outcomes: Sequence[Outcome], unit: float, y: Any) -> Any:
+        model = super().final(kernel, outcomes, unit, y)
+        if self.rival.learns_metric:
+            model.set_params(**self.settled, n_centers=self.centers_for(len(y)))
+        return model
+
+    def keep(self, model: Any, rows: int) -> None:
+        if self.rival.learns_metric and rows >= JUDGES:
+            self.settled = model.chosen_
+
+    def work(self, n: int) -> float:
+        if not self.rival.learns_metric:
+            return super().work(n)
+        solving = n**3 if self.centers_for(n) is None else n * (self.centers_for(n) or 0) ** 2
+        return (REST if self.settled else CHOICE) + ROUNDS * min(n, ROUND_ROWS) ** 3 + solving
 
     def blocks(self, fold: Fold) -> tuple[Any, Any]:
         return fold.examples()

@@ -31,9 +31,8 @@ def verdict(standing: list[Entry], winner: Entry, metric: str) -> list[str]:
             if shown == with_unit(winner.mean, metric):
                 word = "is level with the best kernel, and steadier or simpler"
             behind = f"; the best with a kernel is {kernel.name}, {shown}"
-        who = "a learned metric" if winner.rival.learns_metric else "a rival"
         notes.append(
-            f"{who} {word}: {winner.rival.title}, {metric_name(metric)} "
+            f"{winner.rival.who} {word}: {winner.rival.title}, {metric_name(metric)} "
             f"{with_unit(winner.mean, metric)} in the race"
             f"{behind}. {winner.rival.why[0].upper()}{winner.rival.why[1:]}"
         )

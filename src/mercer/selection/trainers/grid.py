@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -84,18 +85,20 @@ class GridTrainer(Trainer):
         tried = self.search(fold, start, size) if size > 1 else {}
         pick = smoothed_best(tried) if tried else 0
         model = self.in_fold(pick, fold)
-        return self.outcome(model, fold, self.blocks(fold), watch, pick, tried)
+        chosen = watch.seconds()
+        found = self.outcome(model, fold, self.blocks(fold), pick, tried)
+        return replace(found, choose_seconds=chosen)
 
     def outcome(
         self,
         model: Any,
         fold: Fold,
         rows: tuple[Any, Any],
-        watch: Stopwatch,
         pick: int,
         tried: dict[int, float],
     ) -> Outcome:
         """Fit on the training rows, predict the test rows, and say what that took."""
+        watch = Stopwatch()
         model.fit(rows[0], fold.y)
         fit_seconds, watch = watch.seconds(), Stopwatch()
         predicted, certainty = predictions(model, rows[1], fold.classes)
@@ -144,9 +147,8 @@ class ScaleTrainer(GridTrainer):
     """A learner that takes the examples themselves and finds its own bandwidth."""
 
     def fold(self, fold: Fold, start: int | None) -> Outcome:
-        watch = Stopwatch()
         model = self.make("gaussian(1)", 0, fold.unit, fold.spread)
-        return self.outcome(model, fold, fold.examples(), watch, 0, {})
+        return self.outcome(model, fold, fold.examples(), 0, {})
 
 
 def mean_log_probability(model: Any, cross: np.ndarray, y: np.ndarray) -> float:

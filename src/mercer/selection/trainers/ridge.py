@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from mercer._config import get_config
 from mercer.gram import Gram, host_gram
 from mercer.kernels import Precomputed
 from mercer.learners.catalog import find
@@ -35,10 +34,8 @@ class Penalty:
     tried: dict[int, float]
 
 
-#: Rows up to which the last ridge fit looks for its penalty once more; is exact even where time is
-#: short; and is exact where K and a factor of it fit into the memory. In 8 columns, 12,000 rows
-#: took 10 s of one processor (R² .92), 3,000 centers of them 4 s (R² .88).
-AGAIN_ROWS, SMALL_ROWS, EXACT_ROWS = 3_000, 5_000, 15_000
+#: Rows up to which the last ridge fit looks for its penalty once more.
+AGAIN_ROWS = 3_000
 #: Penalties relative to the mean of k(x, x), and the index at which the descent begins.
 PENALTIES = find("ridge", "regression").grid_for("regression").values
 BEGIN = 9
@@ -70,11 +67,14 @@ def best_penalty(gram: Gram, targets: np.ndarray, unit: float, start: int | None
 class RidgeTrainer(Trainer):
     """λ by closed-form leave-one-out errors."""
 
+    takes_centers = True
+
     def fold(self, fold: Fold, start: int | None) -> Outcome:
         watch = Stopwatch()
         targets = indicators(fold.y, fold.classes)
         found = best_penalty(host_gram(Precomputed(), fold.train), targets, fold.unit, start)
-        fit_seconds, watch = watch.seconds(), Stopwatch()
+        solved, watch = watch.seconds(), Stopwatch()
+        one = solved / len(found.tried)
         scores = fold.cross @ found.coef.astype(fold.cross.dtype)
         scores = scores.astype(np.float64) + found.intercept
         predicted, certainty = decide(scores, fold.classes)
@@ -84,11 +84,12 @@ class RidgeTrainer(Trainer):
             predicted,
             certainty,
             len(fold.y),
-            fit_seconds,
+            one,
             watch.seconds(),
             found.index,
             found.tried,
             scores=scores if fold.with_scores else None,
+            choose_seconds=solved - one,
         )
 
     def picked(self, outcomes: Sequence[Outcome]) -> int:
@@ -98,36 +99,20 @@ class RidgeTrainer(Trainer):
     def final(self, kernel: Any, outcomes: Sequence[Outcome], unit: float, y: Any) -> Any:
         middle = self.picked(outcomes)
         make = partial(self.entry.estimator(self.task), kernel, fit_intercept=True, random_state=0)
-        if len(y) <= AGAIN_ROWS:
+        if len(y) <= AGAIN_ROWS and self.centers is None:
             # All rows choose once more around what the folds chose, for three solutions.
             alphas = [PENALTIES[i] * unit for i in range(len(PENALTIES)) if abs(i - middle) <= 1]
             return make(alphas=alphas)
-        alpha = PENALTIES[middle] * unit
-        if self.is_exact(len(y)):
+        alpha, centers = PENALTIES[middle] * unit, self.centers_for(len(y))
+        if centers is None:
             return make(alpha=alpha)
-        return make(alpha=alpha, solver="nystrom", n_centers=centers_for(len(y)))
+        return make(alpha=alpha, solver="nystrom", n_centers=centers)
 
-    def is_exact(self, n: int) -> bool:
-        """Whether a fit on n rows takes all of K instead of centers."""
-        most = EXACT_ROWS if self.exact else SMALL_ROWS
-        return n <= SMALL_ROWS or (n <= most and 16 * n**2 <= get_config().memory_bytes)
-
-    def final_seconds(
-        self, outcomes: Sequence[Outcome], train: float, n: int, exponent: float
-    ) -> float:
-        one = float(np.median([o.fit_seconds / len(o.tried) for o in outcomes]))
-        if n <= AGAIN_ROWS:
-            return 3 * one * (n / train) ** exponent
-        if self.is_exact(n):
-            # Double precision takes longer than the folds; the inverse for leave-one-out is saved.
-            return 1.2 * one * (n / train) ** exponent
-        # Beyond, the learner goes on with some centers: N M² operations instead of N³.
-        return 1.5 * one * n * centers_for(n) ** 2 / train**3
-
-
-def centers_for(n: int) -> int:
-    """Centers of a fit on very many rows: more than a candidate had rows to be chosen on."""
-    return max(3_000, int(10 * math.sqrt(n)))
+    def work(self, n: int) -> float:
+        power, centers = self.grid.exponent, self.centers_for(n)
+        if centers is not None:  # N M² operations instead of N³
+            return float(n * min(n, centers) ** (power - 1))
+        return float((3 if n <= AGAIN_ROWS else 1) * n**power)
 
 
 def descend(loss: Callable[[int], float], start: int, size: int) -> int:

@@ -191,7 +191,7 @@ class Woodbury:
         F = low_rank.F if scale is None else scale[:, None].astype(low_rank.F.dtype) * low_rank.F
         squares, V = np.linalg.eigh((F.T @ F).astype(np.float64))
         good = squares > squares.max(initial=0.0) * 10 * len(V) * np.finfo(F.dtype).eps
-        self.squares = squares[good]
+        self.squares: np.ndarray = squares[good]
         self.U = F @ (V[:, good] / np.sqrt(self.squares)).astype(F.dtype)
 
     def solve(self, B: np.ndarray, shifts: np.ndarray) -> np.ndarray:

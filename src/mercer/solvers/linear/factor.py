@@ -247,7 +247,7 @@ class Spectrum:
         self.values, self.vectors = values.astype(np.float64), vectors
         largest = float(np.abs(self.values).max())
         units = tuning.NULL_UNITS if vectors.dtype == np.float32 else len(values)
-        self.rounding = units * float(np.finfo(vectors.dtype).eps) * largest
+        self.rounding: float = units * float(np.finfo(vectors.dtype).eps) * largest
 
     @classmethod
     def of(cls, A: np.ndarray) -> Spectrum:

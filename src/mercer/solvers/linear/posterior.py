@@ -33,7 +33,9 @@ class Dual:
 
     def __init__(self, factor: Inverse, scale: np.ndarray, intercept: bool) -> None:
         self.factor, self.scale = factor, scale
-        self.d = factor.solve(scale[:, None])[:, 0].astype(np.float64) if intercept else None
+        self.d: np.ndarray | None = (
+            factor.solve(scale[:, None])[:, 0].astype(np.float64) if intercept else None
+        )
 
     def variance(self, rows: np.ndarray, own: np.ndarray) -> np.ndarray:
         scaled = (self.scale * rows).T
@@ -72,7 +74,7 @@ class Primal:
     ) -> None:
         self.alpha = alpha
         self.mean = normal.sums / normal.weight if intercept else None
-        self.weight = normal.weight
+        self.weight: float = normal.weight
         H = normal.centered()[0] if intercept else normal.H
         self.factor = factorize(H, alpha, penalty, overwrite=True)
         self.L = None if penalty is None else lower_factor(penalty)

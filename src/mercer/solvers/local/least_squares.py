@@ -124,7 +124,7 @@ class WeightedLeastSquares:
         self.basis, self.t, self.v = basis, t, v
         # Sums of w t²: with them the residuals need no second pass.
         self.squares, self.outputs = squares, t.shape[1]
-        self.width = basis.moments + self.outputs * basis.size
+        self.width: Any = basis.moments + self.outputs * basis.size
 
     def sums(self, weights: Weights) -> np.ndarray:
         return self.basis.sums(weights, self.t, self.v, self.squares)

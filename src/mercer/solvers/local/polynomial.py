@@ -106,11 +106,11 @@ class Polynomial(Basis):
         rows = numeric(Z)
         if is_sparse(rows):
             raise TypeError("local polynomials need dense rows: their differences are not sparse")
-        self.z = np.ascontiguousarray(rows.T, dtype=np.float64)
+        self.z: np.ndarray = np.ascontiguousarray(rows.T, dtype=np.float64)
         size, moments = (comb(len(self.z) + d, d) for d in (degree, 2 * degree))
         n_bytes = 8 * size**2 + MONOMIAL_BYTES * moments
         check_memory(1, size, n_bytes, LESS, "local coefficients")
-        self.table = monomial_table(len(self.z), degree)
+        self.table: MonomialTable = monomial_table(len(self.z), degree)
         self.size, self.moments = self.table.size, len(self.table.parent)
 
     def at(self, rows: np.ndarray) -> Polynomial:
@@ -180,7 +180,7 @@ class Features(Basis):
     def __init__(self, at_x: np.ndarray, at_z: np.ndarray) -> None:
         self.at_x, self.at_z, self.size = at_x, at_z, at_z.shape[1]
         self.upper = np.triu_indices(self.size)
-        self.moments = 1 + len(self.upper[0])
+        self.moments: int = 1 + len(self.upper[0])
 
     def at(self, rows: np.ndarray) -> Features:
         return Features(self.at_x[rows], self.at_z)

@@ -123,7 +123,7 @@ def _by_products(x: Any, z: Any, k: int, own: np.ndarray | None, center: bool) -
 def _of_bytes(x: np.ndarray, z: np.ndarray) -> bool:
     """Whether products are made of bytes, which are faster than a search in panels."""
     large = x.size * len(z) >= tuning.BYTE_PRODUCT_FLOPS
-    return large and bool(host_gram(dot(ROOT), x, z).sides()[0].grids)
+    return large and bool(host_gram(dot(ROOT), x, z).operands()[0].grids)
 
 
 def _better_dense(x: Any, z: Any) -> bool:

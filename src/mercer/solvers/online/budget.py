@@ -128,11 +128,11 @@ class BudgetPerceptron:
     ) -> None:
         self.gram, self.rule, self.store, self.weights = gram, rule, store, weights
         self.kernel: Any = gram.kernel
-        self.labels = np.ascontiguousarray(labels, dtype=np.int64)
+        self.labels: np.ndarray = np.ascontiguousarray(labels, dtype=np.int64)
         self.bias = np.zeros(rule.outputs) if bias is None else np.array(bias, dtype=np.float64)
         self.bias_late = np.zeros(rule.outputs) if bias_late is None else np.array(bias_late)
-        self.tally = Tally() if tally is None else tally
-        self.journal = Journal(rule.outputs)
+        self.tally: Tally = Tally() if tally is None else tally
+        self.journal: Journal = Journal(rule.outputs)
         self._random, self._offset, self._block = random, offset, block
         self._own = self.gram.diagonal() if store.policy == "project" else np.empty(0)
         self._sizes = Sizes(gram, rule, self.journal, (), self.bias)
@@ -165,7 +165,8 @@ class BudgetPerceptron:
                 self._table[:n, :n] = _log(host_gram(self.kernel, points).dense())
             scores += K[:, :n] @ store.weights[:n].astype(K.dtype)
         sizes = np.abs(self.bias) + self._sizes_of(K[:, :n], rows)
-        panel = self.gram.rows_of_k(growing=True).take(rows=rows)
+        self.gram.prepare_tiles()
+        panel = self.gram.take(rows=rows)
         units, loss, at = np.zeros(rule.outputs), np.zeros(1), 0
         labels = self.labels[rows]
         while True:
@@ -188,10 +189,8 @@ class BudgetPerceptron:
             later = slice(at, len(rows))
 
             def column(later: slice = later, position: int = position) -> np.ndarray:
-                out = np.empty((later.stop - later.start, 1), dtype=K.dtype)
-                panel.append(position)
-                last = panel.shape[1] - 1
-                return panel.take(columns=slice(last, last + 1)).fill(later, out)[:, 0]
+                last = panel.take(columns=slice(position, position + 1))
+                return np.asarray(last.tile(later, slice(0, 1))[:, 0])
 
             before, weights = scores[later].copy(), rule.rate * units
             self._update(position, weights, K, K[found], scores, later, column)

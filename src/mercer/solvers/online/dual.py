@@ -19,6 +19,7 @@ were updated on.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -33,7 +34,7 @@ from mercer._machine.threads import Background, Job, single_threaded_blas, threa
 from mercer._steps import listener
 from mercer._tiles import Scratch, cut
 from mercer.gram.base import Gram
-from mercer.gram.rows_of_k import RowsOfK
+from mercer.kernels.core import Kernel
 from mercer.solvers.online.rounding_bounds import Part, Sizes
 from mercer.solvers.online.rule import RULE, Rule, add_update, next_update
 from mercer.solvers.online.run import Journal, Tally, Visits
@@ -53,11 +54,6 @@ class _Block:
             return int(self.rows.stop - self.rows.start)
         return len(self.rows)
 
-    @property
-    def oldest(self) -> int:
-        """The first update that is still needed."""
-        return min([self.applied, *(entries.start for _, entries in self.debts)])
-
     def index(self, rows: np.ndarray) -> np.ndarray:
         """Which examples rows of the block are."""
         return self.rows.start + rows if isinstance(self.rows, slice) else self.rows[rows]
@@ -74,7 +70,7 @@ class _Begun:
     """A block whose scores are being brought up to date."""
 
     block: _Block
-    panel: RowsOfK
+    panel: Gram
     scores: np.ndarray
     job: Job
 
@@ -101,20 +97,20 @@ class DualPerceptron:
         leaf: int = tuning.LEAF_ROWS,
     ) -> None:
         self.gram, self.rule, self.weights = gram, rule, weights
-        self.labels = np.ascontiguousarray(labels, dtype=np.int64)
+        self.labels: np.ndarray = np.ascontiguousarray(labels, dtype=np.int64)
         n = gram.shape[0]
-        self.scores = np.zeros((n, rule.outputs)) if scores is None else scores
-        self.bias = np.zeros(rule.outputs) if bias is None else np.array(bias, dtype=float)
-        self.tally = Tally() if tally is None else tally
-        self.journal = Journal(rule.outputs)
+        self.scores: np.ndarray = np.zeros((n, rule.outputs)) if scores is None else scores
+        self.bias: Any = np.zeros(rule.outputs) if bias is None else np.array(bias, dtype=float)
+        self.tally: Tally = Tally() if tally is None else tally
+        self.journal: Journal = Journal(rule.outputs)
         self._sizes = Sizes(gram, rule, self.journal, before, self.bias)
         self._block, self._leaf = block, min(leaf, block)
-        # The columns of K are the updates of the journal from `_forgotten` on.
-        self._columns: RowsOfK = gram.rows_of_k(growing=True)
-        self._forgotten = 0
         # A black box may not bear to be called from several threads at once.
-        self._threads = 1 if self._columns.opaque else get_config().n_threads
+        self._opaque = isinstance(gram.kernel, Kernel) and gram.kernel.is_opaque
+        self._threads = 1 if self._opaque else get_config().n_threads
         self._scratch = [Scratch(thread) for thread in range(self._threads)]
+        gram.prepare_tiles()
+        self._tile_entries = math.prod(gram.tile_shape)
         self._flops = gram.cost.flops / (n * n)
         self._blocks: list[_Block] = []
         self._order: Any = None
@@ -147,16 +143,12 @@ class DualPerceptron:
     def _arrange(self, order: np.ndarray | slice) -> None:
         """Cut the order into blocks; where it is another order than before, settle first."""
         if self._order is not None and _same_order(order, self._order):
-            oldest = min(block.oldest for block in self._blocks)
-            if oldest - self._forgotten > self._columns.shape[1] // 2:
-                self._forget(oldest)
             return
         for block in self._blocks:
             rows = block.rows
             if isinstance(rows, slice) and isinstance(order, slice) and rows.start >= order.stop:
                 continue  # it is never visited again
             self._settle(self._begin(block))
-        self._forget(len(self.journal))
         self._order = order
         size = self._block
         if isinstance(order, slice):
@@ -164,21 +156,17 @@ class DualPerceptron:
         else:
             gram = self.gram
             row = 8.0 + 8.0 * gram.bytes_per_row / gram.dtype.itemsize
-            if self._columns.opaque:
+            if self._opaque:
                 row = 8.0 * gram.shape[1]  # a precomputed row, at worst
             size = max(1, min(size, int(tuning.COPIED_ROWS_BYTES / row)))
             parts = [order[part] for part in cut(0, len(order), size)]
         self._blocks = [_Block(rows, len(self.journal)) for rows in parts]
 
-    def _forget(self, first: int) -> None:
-        self._columns.forget(first - self._forgotten)
-        self._forgotten = first
-
     # --- products that were put off ---------------------------------------------------------
 
     def _begin(self, block: _Block) -> _Begun:
         """Start to bring the scores of a block up to date with the updates made so far."""
-        panel, scores = self._columns.take(rows=block.rows), self.scores[block.rows]
+        panel, scores = self.gram.take(rows=block.rows), self.scores[block.rows]
         entries = slice(block.applied, len(self.journal))
         owed = [*block.debts, (slice(0, len(block)), entries)]
         due = [(rows, *self._updates(panel, new)) for rows, new in owed if new.stop > new.start]
@@ -204,17 +192,27 @@ class DualPerceptron:
             begun.scores = again.scores
         self.scores[begun.block.rows] = begun.scores
 
-    def _updates(self, panel: RowsOfK, entries: slice) -> tuple[RowsOfK, np.ndarray]:
+    def _updates(self, panel: Gram, entries: slice) -> tuple[Gram, np.ndarray]:
         """K between the rows of a panel and some updates, and what these added."""
-        columns = slice(entries.start - self._forgotten, entries.stop - self._forgotten)
-        return panel.take(columns=columns), self.rule.rate * self.journal.units[entries]
+        columns = panel.take(columns=self.journal.positions[entries])
+        return columns, self.rule.rate * self.journal.units[entries]
+
+    def _tile(self, K: Gram, rows: slice, columns: slice, thread: int) -> np.ndarray:
+        """A tile of K, in memory that the thread uses again."""
+        shape = rows.stop - rows.start, columns.stop - columns.start
+        scratch = self._scratch[thread]
+        out = scratch.get("tile of a walk", shape, K.dtype)
+        return np.asarray(K.tile(rows, columns, out, scratch))
 
     def _apply(self, scores: np.ndarray, due: list[Any], part: slice, thread: int) -> None:
         """Add K[rows, updates] W to some of the rows of a block."""
         for rows, K, weights in due:
-            here = slice(max(rows.start, part.start), min(rows.stop, part.stop))
-            if here.stop > here.start:
-                scores[here] += K.product(weights, here, self._scratch[thread])
+            start, stop = max(rows.start, part.start), min(rows.stop, part.stop)
+            height = min(tuning.PRODUCT_ROWS, self._tile_entries)
+            for here in cut(start, stop, height):
+                for columns in cut(0, len(weights), self._tile_entries // height):
+                    tile = self._tile(K, here, columns, thread)
+                    scores[here] += tile @ weights[columns].astype(tile.dtype)
 
     # --- visits -----------------------------------------------------------------------------
 
@@ -239,7 +237,7 @@ class DualPerceptron:
         return after
 
     def _range(
-        self, block: _Block, panel: RowsOfK, scores: Any, sizes: Any, labels: Any, start: int,
+        self, block: _Block, panel: Gram, scores: Any, sizes: Any, labels: Any, start: int,
         stop: int,
     ) -> None:  # fmt: skip
         if stop - start <= self._leaf:
@@ -260,7 +258,7 @@ class DualPerceptron:
             block.debts.append((slice(start, middle), slice(second, len(self.journal))))
 
     def _sequence(
-        self, block: _Block, panel: RowsOfK, scores: Any, sizes: Any, labels: Any, start: int,
+        self, block: _Block, panel: Gram, scores: Any, sizes: Any, labels: Any, start: int,
         stop: int,
     ) -> None:  # fmt: skip
         rows, tally, rule = block.positions(start, stop), self.tally, self.rule
@@ -269,7 +267,8 @@ class DualPerceptron:
         at, columns, K = start, 0, self._one_column[:, :0]
         while True:
             if not K.size and self._buys(columns, stop - start):
-                K = panel.square(slice(start, stop), self._scratch[-1])
+                here = slice(start, stop)
+                K = self._tile(panel.take(columns=rows), here, slice(0, len(rates)), -1)
             self._loss[0] = 0.0
             made, end = self._walk_leaf(
                 scores, sizes, exact, labels, start, at, stop, K, norms, self._sizes.final,
@@ -293,7 +292,7 @@ class DualPerceptron:
 
     def _buys(self, columns: int, rows: int) -> bool:
         """Whether to make K of a leaf; column by column, each visit is reported by itself."""
-        if self._tell is not None or self._columns.opaque:
+        if self._tell is not None or self._opaque:
             return False
         enough = self._allowed - self.tally.updates >= rows * self.rule.outputs
         return enough and columns >= tuning.LEAF_UPDATES
@@ -309,21 +308,18 @@ class DualPerceptron:
         if self.weights is not None:
             units *= self.weights[positions, None]
         self.journal.extend(positions, tally.visits + places - at + 1, units)
-        self._columns.append(positions)
         self._sizes.add(positions, rule.rate * units)
 
-    def _apply_last(self, panel: RowsOfK, scores: Any, sizes: Any, rows: Any, leaf: slice) -> None:
+    def _apply_last(self, panel: Gram, scores: Any, sizes: Any, rows: Any, leaf: slice) -> None:
         """Add the last update to the rows of a leaf.
 
         Rows above it get it, too: they are few, and so nothing is owed to them.
         """
-        weights, last = self.rule.rate * self.journal.units[-1], panel.shape[1] - 1
+        weights, position = self.rule.rate * self.journal.units[-1], self.journal.positions[-1]
         if self.rule.bias:
             self.bias += weights
-        column = self._one_column[: leaf.stop - leaf.start]
-        panel.take(columns=slice(last, last + 1)).fill(leaf, column)
-        k = column[:, 0]
-        position = int(self.journal.positions[-1])
+        column = panel.take(columns=slice(position, position + 1))
+        k = column.tile(leaf, slice(0, 1), self._one_column[: leaf.stop - leaf.start])[:, 0]
         terms = self._sizes.terms(rows, position) if self._sizes.final else k
         add_update(scores, sizes, leaf.start, leaf.stop, k, terms, weights, self.rule.bias)
 

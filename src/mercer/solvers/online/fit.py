@@ -205,7 +205,7 @@ class Validation:
         self.labels, self.block, self.rule = labels, block, rule
         self.journal: Journal = walker.journal
         self.tally: Tally = walker.tally
-        self.running = RunningScores(len(labels), rule, averaging, scores)
+        self.running: RunningScores = RunningScores(len(labels), rule, averaging, scores)
         self.marks: list[tuple[int, Tally]] = []
         self._done = 0
 

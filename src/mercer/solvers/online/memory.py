@@ -34,15 +34,17 @@ class Memory:
 
     def __init__(self, rule: Rule, averaging: str, bias: np.ndarray | None = None) -> None:
         self.rule, self.averaging = rule, averaging
-        self.tally = Tally()
-        self.seen = 0
+        self.tally: Tally = Tally()
+        self.seen: int = 0
         self.points: Any = None
-        self.names = np.empty(0, dtype=np.int64)
-        self.labels = np.empty(0, dtype=np.int64)
-        self.alpha = np.empty((0, rule.outputs))
-        self.late = np.empty((0, rule.outputs))
-        self.bias = np.zeros(rule.outputs) if bias is None else np.array(bias, dtype=np.float64)
-        self.bias_late = np.zeros(rule.outputs)
+        self.names: np.ndarray = np.empty(0, dtype=np.int64)
+        self.labels: np.ndarray = np.empty(0, dtype=np.int64)
+        self.alpha: np.ndarray = np.empty((0, rule.outputs))
+        self.late: np.ndarray = np.empty((0, rule.outputs))
+        self.bias: Any = (
+            np.zeros(rule.outputs) if bias is None else np.array(bias, dtype=np.float64)
+        )
+        self.bias_late: Any = np.zeros(rule.outputs)
         self._vote_bias = self.bias.copy()
         self._columns = np.empty(0, dtype=np.int64)
         self._weights = np.empty((0, rule.outputs))
@@ -171,9 +173,11 @@ class RunningScores:
         self, n: int, rule: Rule, averaging: str, scores: np.ndarray | None = None
     ) -> None:
         self.rule, self.averaging = rule, averaging
-        self.f = np.zeros((n, rule.outputs)) if scores is None else np.array(scores, dtype=float)
-        self.sums = np.zeros_like(self.f)  # Σ (t − 1) u k, or the votes
-        self.since = np.ones(rule.outputs, dtype=np.int64)
+        self.f: Any = (
+            np.zeros((n, rule.outputs)) if scores is None else np.array(scores, dtype=float)
+        )
+        self.sums: Any = np.zeros_like(self.f)  # Σ (t − 1) u k, or the votes
+        self.since: np.ndarray = np.ones(rule.outputs, dtype=np.int64)
 
     def add(
         self, K: np.ndarray, weights: np.ndarray, times: np.ndarray, columns: Any = None

@@ -40,16 +40,22 @@ class PrimalPerceptron:
         block: int = 4096,
     ) -> None:
         self.features, self.rule = features, rule
-        self.labels = np.ascontiguousarray(labels, dtype=np.int64)
-        self.weights = np.ones(len(labels)) if weights is None else weights
-        self.coef = np.array(coef, dtype=np.float64)
-        self.late = np.zeros_like(self.coef) if late is None else np.array(late, dtype=np.float64)
-        self.reach = np.array(norms(np.sum(self.coef**2, axis=1)) if reach is None else reach)
-        self.bias = np.zeros(rule.outputs) if bias is None else np.array(bias, dtype=np.float64)
+        self.labels: np.ndarray = np.ascontiguousarray(labels, dtype=np.int64)
+        self.weights: np.ndarray = np.ones(len(labels)) if weights is None else weights
+        self.coef: np.ndarray = np.array(coef, dtype=np.float64)
+        self.late: np.ndarray = (
+            np.zeros_like(self.coef) if late is None else np.array(late, dtype=np.float64)
+        )
+        self.reach: np.ndarray = np.array(
+            norms(np.sum(self.coef**2, axis=1)) if reach is None else reach
+        )
+        self.bias: np.ndarray = (
+            np.zeros(rule.outputs) if bias is None else np.array(bias, dtype=np.float64)
+        )
         self._bias_reach = np.abs(self.bias)
         self._norms = np.full(len(labels), np.nan)  # ‖φ(x)‖ of those seen
-        self.tally = Tally() if tally is None else tally
-        self.journal = Journal(rule.outputs)
+        self.tally: Tally = Tally() if tally is None else tally
+        self.journal: Journal = Journal(rule.outputs)
         self._block = block
         large = len(self.labels) * rule.outputs >= tuning.COMPILED_SCORES
         self._walk: Any = with_callees(_walk, (*RULE, *LOOPS)) if large else _walk

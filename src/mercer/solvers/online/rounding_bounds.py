@@ -43,9 +43,9 @@ class Sizes:
     ) -> None:
         self._gram, self._rule, self._journal, self._before = gram, rule, journal, before
         #: Whether `bounds` are the sizes.
-        self.final = any(node.op == "dot" for node in statistics(gram.formula))
-        self.norms = norms(gram.diagonal())
-        self.reach = np.zeros(rule.outputs)
+        self.final: bool = any(node.op == "dot" for node in statistics(gram.formula))
+        self.norms: np.ndarray = norms(gram.diagonal())
+        self.reach: np.ndarray = np.zeros(rule.outputs)
         for _, weights, own in before:
             self.reach += norms(own) @ np.abs(weights)
         self._bias = np.abs(bias)

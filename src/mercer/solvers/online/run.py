@@ -27,7 +27,7 @@ class Journal:
         self._positions = np.empty(64, dtype=np.int64)
         self._times = np.empty(64, dtype=np.int64)
         self._units = np.empty((64, outputs))
-        self.n = 0
+        self.n: int = 0
 
     def __len__(self) -> int:
         return self.n

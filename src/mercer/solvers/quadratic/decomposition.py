@@ -68,7 +68,7 @@ class Block:
     def __init__(self, kernel: RowsOfK, most: int) -> None:
         self._kernel, self._most = kernel, most
         self.K = np.empty((0, 0), dtype=kernel.dtype)
-        self.rows = np.empty(0, dtype=np.intp)
+        self.rows: np.ndarray = np.empty(0, dtype=np.intp)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -121,7 +121,8 @@ class _Decomposition:
         # A quarter of the memory for K[W, W], one for its copy when it grows, half for rows of W.
         self.most = min(n, max(2, int((options.memory / (4 * item)) ** 0.5)))
         rows = min(n * n, options.memory // (2 * item))
-        self.kernel = kernel.with_room(np.empty(rows, kernel.dtype))
+        self.kernel = kernel
+        kernel.set_buffer(np.empty(rows, kernel.dtype))
         self.block = Block(self.kernel, self.most)
         self.groups = problem.members()
         self.a = np.zeros(problem.linear.shape) if problem.start is None else problem.start.copy()

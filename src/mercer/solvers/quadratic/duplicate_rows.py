@@ -110,7 +110,7 @@ def merged_tasks(gram: Gram, tasks: Sequence[Task]) -> Merged | None:
 
 def first_equal(gram: HostGram) -> np.ndarray | None:
     """The first example with the same numbers, for every example; None: few repeat, or unknown."""
-    matrices = list(gram.sides()[0].matrices.values())
+    matrices = list(gram.operands()[0].matrices.values())
     if not matrices or any(type(m) is not np.ndarray for m in matrices):
         return None
     if not all(n.op in _OF_NUMBERS for n in statistics(gram.formula)):

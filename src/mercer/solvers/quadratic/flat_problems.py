@@ -49,20 +49,20 @@ class Problems:
         self.sizes: np.ndarray = self.starts[1:] - self.starts[:-1]
         problem, self.sides = flat.problem, len(flat.problem.linear)
         # A variable with two sides is one with a kink at 0.
-        self.variables = np.zeros((len(self.rows), 6))
+        self.variables: np.ndarray = np.zeros((len(self.rows), 6))
         self.variables[:, PLUS], self.variables[:, MINUS] = problem.linear[0], problem.linear[-1]
         self.variables[:, LOWER], self.variables[:, UPPER] = problem.lower[-1], problem.upper[0]
-        self.started = problem.start is not None
+        self.started: bool = problem.start is not None
         if problem.start is not None:
             self.variables[:, A] = problem.start.sum(axis=0)
         self.groups, self.n_groups = np.zeros(len(self.rows), np.int8), 1
         if problem.groups is not None:
             self.groups[:] = problem.groups[0]
             self.n_groups = int(self.groups.max()) + 1
-        self.found = np.zeros((len(flat), 2))
+        self.found: np.ndarray = np.zeros((len(flat), 2))
         limits = np.maximum(SVM_STEPS, SVM_STEPS_PER_ROW * self.sizes)
-        self.limits = np.minimum(limits, max_iter) if max_iter >= 0 else limits
-        self.taken = np.zeros(len(flat), dtype=np.int64)
+        self.limits: np.ndarray = np.minimum(limits, max_iter) if max_iter >= 0 else limits
+        self.taken: np.ndarray = np.zeros(len(flat), dtype=np.int64)
 
     def measure(self) -> None:
         """Compute the `objective`, the `gap` and the `thresholds` of every problem.
@@ -73,9 +73,9 @@ class Problems:
         begins, flat = self.starts[:-1], self.variables
         a, F, (up, low) = flat[:, A], flat[:, IMAGE], masks(flat)
         linear = np.where(a > 0, flat[:, PLUS], flat[:, MINUS])
-        self.objective = np.add.reduceat(a * (0.5 * F + linear), begins)
-        self.gap = np.full(len(begins), -np.inf)
-        self.thresholds = np.empty((len(begins), self.n_groups))
+        self.objective: np.ndarray = np.add.reduceat(a * (0.5 * F + linear), begins)
+        self.gap: np.ndarray = np.full(len(begins), -np.inf)
+        self.thresholds: np.ndarray = np.empty((len(begins), self.n_groups))
         for g in range(self.n_groups):
             grows, shrinks = up - F, -low - F
             if self.n_groups > 1:

@@ -58,7 +58,7 @@ def row_sources(gram: HostGram, tasks: Sequence[Task]) -> Iterator[Source]:
     whole &= 4 * n * n * gram.dtype.itemsize <= gram.limit_bytes
     shared = most <= SVM_SHARED_ROWS and width > SVM_NARROW
     # A row function makes sparse rows dense.
-    sparse = any(is_sparse(rows) for rows in gram.sides()[0].matrices.values())
+    sparse = any(is_sparse(rows) for rows in gram.operands()[0].matrices.values())
     wide = sparse and 4 * width * most > SVM_SPARSE_BYTES
     if program is not None and not wide and not (whole and shared):
         yield from _by_rows(gram, program, most * max(width, SVM_FEW_COLUMNS) >= SVM_SINGLE)

@@ -41,11 +41,11 @@ class Shrinking:
         self.worker, self.problems, self.p = worker, problems, p
         self.variables, self.rows = problems.variables[part], problems.rows[part]
         self.groups, self.found = problems.groups[part], problems.found[p : p + 1]
-        self.active = np.arange(len(self.rows))
-        self.left = int(problems.limits[p] - problems.taken[p])
+        self.active: np.ndarray = np.arange(len(self.rows))
+        self.left: int = int(problems.limits[p] - problems.taken[p])
         self.computed, self.kept = 0, FRESH
         #: All variables when the first rows left.
-        self.before = self.variables
+        self.before: np.ndarray = self.variables
 
     def solve(self, stop: Stop) -> None:
         """Take steps until the gap is closed over all rows, or the limit or the caller ends it."""

@@ -137,7 +137,7 @@ class PlainProblem:
         part = slice(int(problems.starts[p]), int(problems.starts[p + 1]))
         self.variables, self.group = problems.variables[part], problems.groups[part]
         self.K, self.steps, n = K, 0, len(self.variables)
-        self.diagonal = K.diagonal().astype(np.float64)
+        self.diagonal: np.ndarray = K.diagonal().astype(np.float64)
         self._rounding = float(np.finfo(K.dtype).eps)
         self._buffer, self.groups = np.empty((3, n)), problems.n_groups
         self.start()

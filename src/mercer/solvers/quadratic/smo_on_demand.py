@@ -35,7 +35,7 @@ class Stop(threading.Event):
 
     def __init__(self) -> None:
         super().__init__()
-        self.cell = np.zeros(1, dtype=np.int64)
+        self.cell: np.ndarray = np.zeros(1, dtype=np.int64)
 
     def set(self) -> None:
         self.cell[0] = 1
@@ -54,8 +54,10 @@ class Worker:
         #: K a, and with the direction p of the last step K p and p.
         self.F, self.Q, self.p = np.empty((3, padded))
         self.up, self.low = np.empty((2, groups, padded))
-        self.diagonal = np.empty(padded, dtype)
-        self.index = np.zeros((4, max(padded, smo_loop.WIDEST_DIRECTION + 2)), dtype=np.int64)
+        self.diagonal: np.ndarray = np.empty(padded, dtype)
+        self.index: np.ndarray = np.zeros(
+            (4, max(padded, smo_loop.WIDEST_DIRECTION + 2)), dtype=np.int64
+        )
         self.cursor, self.ends = np.zeros(8, dtype=np.int64), np.zeros(groups + 1)
         none = np.empty((0, 0), dtype)
         self.K = none if source.K is None else source.K
@@ -64,10 +66,10 @@ class Worker:
         )
         self.Z = np.empty(padded * self.right.shape[1], dtype)
         widths = () if function is None else function.widths
-        self.shape = np.array([0, self.right.shape[1], *widths], dtype=np.int64)
+        self.shape: np.ndarray = np.array([0, self.right.shape[1], *widths], dtype=np.int64)
         # Rows to compute, how many, and where each begins in x and in the table.
-        self.wanted = np.zeros(3 * TOGETHER + 1, dtype=np.int64)
-        self.addresses = np.zeros(9, dtype=np.int64)
+        self.wanted: np.ndarray = np.zeros(3 * TOGETHER + 1, dtype=np.int64)
+        self.addresses: np.ndarray = np.zeros(9, dtype=np.int64)
         if function is not None:
             x, chosen = function.left, self.wanted[TOGETHER:]
             arrays = (function.numbers, x, self.Z, self.shape, table, chosen)

@@ -36,8 +36,10 @@ class SmoothLoss(ABC):
 
     def __init__(self, y: Any, weights: Any = None) -> None:
         y = np.asarray(y, dtype=np.float64)
-        self.y = y[:, None] if y.ndim == 1 else y
-        self.weights = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
+        self.y: Any = y[:, None] if y.ndim == 1 else y
+        self.weights: np.ndarray = (
+            np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
+        )
 
     @property
     def columns(self) -> int:
@@ -100,7 +102,7 @@ class SmoothLoss(ABC):
 class Binary(SmoothLoss):
     """y in {0, 1}: ℓ = log(1 + eᶠ) − yf."""
 
-    steepest = 0.25
+    steepest: ClassVar[float] = 0.25
 
     def values(self, scores: Any) -> Any:
         return (self.xp.logaddexp(0.0 * scores, scores) - self.y * scores)[:, 0]
@@ -119,7 +121,7 @@ class Binary(SmoothLoss):
 class Squares(SmoothLoss):
     """ℓ = ½ Σ (y − f)², summed over the columns: targets that know nothing of each other."""
 
-    steepest = 1.0
+    steepest: ClassVar[float] = 1.0
 
     def values(self, scores: Any) -> Any:
         return 0.5 * self.xp.sum((self.y - scores) ** 2, axis=1)
@@ -137,7 +139,7 @@ class Squares(SmoothLoss):
 class Multinomial(SmoothLoss):
     """y in {0, …, C − 1}: ℓ = log Σ exp(f) − f_y."""
 
-    steepest = 0.5
+    steepest: ClassVar[float] = 0.5
     shift_invariant = True
 
     def __init__(self, y: np.ndarray, columns: int, weights: Any = None) -> None:

@@ -151,8 +151,8 @@ class Span(Space):
     ) -> None:
         super().__init__(panels_of(gram), gram.shape[0], rank, random)
         self.gram = gram
-        self.limit = tuning.PRECONDITIONER_SHARE * gram.limit_bytes
-        self.most = max(1, int((self.limit / (8 * tuning.PRECONDITIONER_MATRICES)) ** 0.5))
+        self.limit: float = tuning.PRECONDITIONER_SHARE * gram.limit_bytes
+        self.most: int = max(1, int((self.limit / (8 * tuning.PRECONDITIONER_MATRICES)) ** 0.5))
         #: S of the last step and its basis, which is the same where S is.
         self._basis: tuple[np.ndarray, tuple[Any, ...]] | None = None
         self.panels.keep(keep)
@@ -233,7 +233,7 @@ class CenterSpan(Space):
         kept, self.F = independent_centers(centers.penalty, centers.panels.dtype)
         super().__init__(centers.panels, len(kept), rank, random)
         self.centers = centers
-        self.basis = self.zeros(*self.F.shape)
+        self.basis: Any = self.zeros(*self.F.shape)
         self.basis[self.asarray(kept)] = inverse_lower(self.F[kept]).T
         self.panels.keep(keep)
 

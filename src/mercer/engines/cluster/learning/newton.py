@@ -166,7 +166,7 @@ class SumsNewton:
         assert isinstance(space.panels, ChunkPanels)
         self.space, self.panels, self.loss = space, space.panels, loss
         self.alpha, self.intercept, self.n_products = alpha, intercept, 0
-        self.direct = loss.columns == 1 and not by_products(*self.panels.shape)
+        self.direct: bool = loss.columns == 1 and not by_products(*self.panels.shape)
 
     def _total(self, function: Any, *args: Any, what: str, least: int = 1) -> Any:
         self.n_products += 1

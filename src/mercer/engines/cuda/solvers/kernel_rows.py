@@ -61,7 +61,7 @@ class ComputedRows:
     def __init__(self, gram: CudaGram) -> None:
         self.gram, self.diagonal = gram, gram.diagonal_tensor()
         # The rows of a problem are copied, and split into two halves of their digits.
-        self.held = 4 * gram.shape[0] * gram.bytes_per_row
+        self.held: int = 4 * gram.shape[0] * gram.bytes_per_row
 
     def block(self, rows: torch.Tensor, twins: bool) -> torch.Tensor:
         problems, size = rows.shape

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -23,7 +23,7 @@ class DevicePanels(Panels):
     """Rows that are on the device: large pieces, one after the other."""
 
     #: Two thousand columns for ten classes: products and factorizations are cheap here.
-    affordable = 1.6e11
+    affordable: ClassVar[float] = 1.6e11
 
     def __init__(self, gram: Any, kept: torch.Tensor | None = None) -> None:
         self.gram, self.shape, self.dtype, self.kept = gram, gram.shape, gram.dtype, kept

@@ -47,8 +47,8 @@ class DevicePerceptron:
         n, device = gram.shape[0], gram.device
         start = np.zeros((n, rule.outputs)) if scores is None else np.asarray(scores, dtype=float)
         given = np.zeros(rule.outputs) if bias is None else np.asarray(bias, dtype=np.float64)
-        self.tally = Tally() if tally is None else tally
-        self.journal = Journal(rule.outputs)
+        self.tally: Tally = Tally() if tally is None else tally
+        self.journal: Journal = Journal(rule.outputs)
         sizes = Sizes(gram, rule, self.journal, before, given)
         self._tolerance = TIE if sizes.final else 0.0
 

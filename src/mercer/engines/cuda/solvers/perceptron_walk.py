@@ -217,7 +217,7 @@ class TableWalk:
         self, table: Table, order: torch.Tensor, rule: Any, tolerance: float, allowed: float
     ) -> None:
         self.table, self.order, self.rule = table, order, rule
-        self.rows = block_rows(rule.outputs)
+        self.rows: int = block_rows(rule.outputs)
         device = order.device
         f64: dict[str, Any] = {"dtype": torch.float64, "device": device}
         i32: dict[str, Any] = {"dtype": torch.int32, "device": device}
