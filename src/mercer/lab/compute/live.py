@@ -13,7 +13,7 @@ from mercer.lab.compute.curves import SMOOTHERS, TRUTHS, CurveState, Series
 from mercer.lab.compute.digits import Drawn, training
 from mercer.lab.compute.learners import LEARNERS
 from mercer.lab.compute.presets import PRESETS, TEST_ROWS, TEST_SEED
-from mercer.lab.compute.states import Problem, Source, State, one_of, takes
+from mercer.lab.compute.states import Source, State, one_of, takes
 from mercer.lab.compute.wire import Reply
 from mercer.live import kernel_for_page, page, sliders_of
 
