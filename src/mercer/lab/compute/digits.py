@@ -16,7 +16,7 @@ from mercer.lab.compute.wire import Reply
 #: Images of the training set, and pixels of each.
 LEARNED, PIXELS = 500, 64
 #: Characters of the strokes of a drawing.
-MOST = 50_000
+LONGEST_DRAWING = 50_000
 #: Each judge with its kernel, as `judges.js` has them.
 JUDGES = (
     (Learner("Perceptron", "KernelPerceptron", fixed={"random_state": 0}),
@@ -52,8 +52,8 @@ class Drawn:
     def read(cls, given: Any) -> Drawn:
         if not isinstance(given, dict) or any(not isinstance(v, str) for v in given.values()):
             raise ValueError("a drawing is an object of texts")
-        if sum(map(len, given.values())) > MOST:
-            raise ValueError(f"a drawing has at most {MOST} characters")
+        if sum(map(len, given.values())) > LONGEST_DRAWING:
+            raise ValueError(f"a drawing has at most {LONGEST_DRAWING} characters")
         return cls(given)
 
 
