@@ -9,17 +9,17 @@ import json
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from mercer._figures import styled
+
 #: Colors of a frame in a file: flat pictures have few, and fewer make a file small.
 PALETTE = 128
 
 
-@dataclass(eq=False, repr=False)
 class Film:
     """A figure, and `draw(i)`, which draws frame i of `count` into it and gives its caption.
 
@@ -44,11 +44,18 @@ class Film:
     3
     """
 
-    figure: Any
-    draw: Callable[[int], str]
-    count: int
-    seconds: float = 0.25
-    page: str | None = None
+    def __init__(
+        self,
+        figure: Any,
+        draw: Callable[[int], str],
+        count: int,
+        seconds: float = 0.25,
+        page: str | None = None,
+    ) -> None:
+        self.figure: Any = figure
+        self.count: int = count
+        self.seconds: float = seconds
+        self._draw, self.page = draw, page
 
     def __repr__(self) -> str:
         return f'<Film of {self.count} frames: film.save("x.gif"), ".html", ".mp4" or ".png">'
@@ -58,7 +65,8 @@ class Film:
 
     def caption(self, index: int) -> str:
         """What a frame shows, in words; the figure has it then."""
-        return self.draw(range(self.count)[index])
+        with styled():
+            return self._draw(range(self.count)[index])
 
     def frames(self, dpi: float = 100) -> Iterator[tuple[str, Any]]:
         """Each frame: its caption, and an image of Pillow."""
@@ -94,7 +102,7 @@ class Film:
         writer = FFMpegWriter(fps=round(1 / self.seconds))
         with writer.saving(self.figure, str(path), dpi):
             for i in range(self.count):
-                self.draw(i)
+                self.caption(i)
                 writer.grab_frame()
 
     def _png(self, path: Path, dpi: float) -> None:
