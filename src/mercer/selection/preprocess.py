@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
@@ -28,6 +30,8 @@ from mercer.selection.numbering import HUGE, huge_numbers
 MOST_CATEGORIES = 100
 #: One-hot columns beyond this many stay sparse.
 WIDE = 2_000
+#: Columns that words of a text are counted in, and directions that are kept of them.
+BUCKETS, TOPICS = 1 << 14, 50
 #: Cross-validation needs at least so many rows, and a classification has at most so many classes.
 LEAST_ROWS, MOST_CLASSES = 4, 100
 
@@ -196,8 +200,17 @@ def _table(found: Dataset) -> Preprocessing:
         width += int(distinct.clip(upper=MOST_CATEGORIES).sum())
         rare = distinct.index[distinct > MOST_CATEGORIES]
         notes += [f"rare values of {c!r} share one column" for c in rare]
+    first = len(numbers) + len(words)
+    texts = {f"text {i}": first + i for i in range(len(columns.texts_))}
+    parts += [(name, _topics(), j) for name, j in texts.items()]
+    if texts:
+        notes.append(f"text becomes {TOPICS} topics: {listed(columns.texts_)}")
     wide = width > WIDE
-    encoder = ColumnTransformer(parts, sparse_threshold=0.3 if wide else 0.0)
+    # All topics of a text weigh as much as all other columns: their squares sum to 1 at most.
+    weights = dict.fromkeys(texts, max(1, width) ** 0.5)
+    encoder = ColumnTransformer(
+        parts, sparse_threshold=0.3 if wide else 0.0, transformer_weights=weights or None
+    )
     kind = "sparse" if wide and words else ("pixels" if pixels else "vectors")
     return Preprocessing((("columns", columns), ("encode", encoder)), kind, tuple(notes))
 
@@ -225,6 +238,17 @@ def _number_parts(values: np.ndarray, missing: np.ndarray, pixels: bool) -> list
             steps = Pipeline([("fill", fill), ("scale", scale)])
             parts.append((name, steps, np.flatnonzero(chosen).tolist()))
     return parts
+
+
+def _topics() -> Any:
+    """Words and pairs of them, counted in few columns, then the directions of most of them."""
+    words = HashingVectorizer(
+        n_features=BUCKETS, alternate_sign=False, ngram_range=(1, 2), norm=None, dtype=np.float64
+    )
+    weighted = TfidfTransformer(sublinear_tf=True)
+    return Pipeline(
+        [("words", words), ("weights", weighted), ("topics", TruncatedSVD(TOPICS, random_state=0))]
+    )
 
 
 def _one_hot() -> Any:
