@@ -186,33 +186,37 @@ def _table(found: Dataset) -> Preprocessing:
     values = clean[numbers].to_numpy(dtype=np.float64)
     missing = np.isnan(values).any(axis=0)
     notes = [f"{HUGE}: {listed(huge)}"] if huge else []
-    if missing.any():
-        gaps = [c for c, gap in zip(numbers, missing, strict=True) if gap]
+    gaps = [c for c, gap in zip(numbers, missing, strict=True) if gap]
+    if gaps:
         notes.append(f"missing numbers are filled in by the median and marked: {listed(gaps)}")
-    pixels = not words and not missing.any() and looks_like_pixels(values)
-    parts = _number_parts(values, missing, pixels)
+    pixels = not words and not columns.texts_ and not missing.any() and looks_like_pixels(values)
     width = len(numbers)
+    parts = _number_parts(values, missing, pixels)
     if words:
         # By index: `TableColumns` fixes the order, and names would be looked up one by one.
         parts.append(("categories", _one_hot(), list(range(width, width + len(words)))))
         notes.append(f"categories become one column per value: {listed(words)}")
         distinct = clean[words].nunique()
-        width += int(distinct.clip(upper=MOST_CATEGORIES).sum())
         rare = distinct.index[distinct > MOST_CATEGORIES]
         notes += [f"rare values of {c!r} share one column" for c in rare]
-    first = len(numbers) + len(words)
-    texts = {f"text {i}": first + i for i in range(len(columns.texts_))}
-    parts += [(name, _topics(), j) for name, j in texts.items()]
-    if texts:
-        notes.append(f"text becomes {TOPICS} topics: {listed(columns.texts_)}")
-    wide = width > WIDE
-    # All topics of a text weigh as much as all other columns: their squares sum to 1 at most.
-    weights = dict.fromkeys(texts, max(1, width) ** 0.5)
-    encoder = ColumnTransformer(
-        parts, sparse_threshold=0.3 if wide else 0.0, transformer_weights=weights or None
-    )
-    kind = "sparse" if wide and words else ("pixels" if pixels else "vectors")
+        width += int(distinct.clip(upper=MOST_CATEGORIES).sum())
+    wide = width > WIDE and bool(words)
+    encoder = ColumnTransformer(parts, sparse_threshold=0.3 * wide)
+    notes += _add_texts(encoder, columns.texts_, len(numbers) + len(words), width)
+    kind = "sparse" if wide else ("pixels" if pixels else "vectors")
     return Preprocessing((("columns", columns), ("encode", encoder)), kind, tuple(notes))
+
+
+def _add_texts(encoder: Any, texts: list[str], first: int, width: int) -> list[str]:
+    """Topics of each text, from position `first` on; all of them weigh as much as all the `width`
+    other columns, since their squares sum to 1 at most."""
+    named = {f"text {c}": first + i for i, c in enumerate(texts)}
+    encoder.transformers = [
+        *encoder.transformers,
+        *((name, _topics(), position) for name, position in named.items()),
+    ]
+    encoder.transformer_weights = dict.fromkeys(named, max(1, width) ** 0.5) or None
+    return [f"text becomes {TOPICS} topics: {listed(texts)}"] * bool(texts)
 
 
 def _types(found: Dataset) -> dict[str, str]:
