@@ -75,8 +75,6 @@ SPARSE_PANEL_BYTES = 256
 #: Columns of a tile that is multiplied and forgotten: with PRODUCT_ROWS rows it stays near the
 #: cache.
 ROW_TILE_COLUMNS = 1024
-#: Elements computed at a time for a kernel of several sources, each of which needs a buffer.
-BUFFERED_ELEMENTS = 1 << 22
 #: Columns from which ‖x − z‖² is faster by a product than by differences: with 64 to 150 columns a
 #: fit takes 0.85 to 0.9 of the time, with 300 nearly the same.
 NORM_COLUMNS = 64
@@ -145,7 +143,7 @@ SVM_PLAIN_STEPS = 2000
 SVM_SINGLE, SVM_FEW_COLUMNS = 32_000, 32
 #: Rows up to which all of K is computed where the kernel has no compiled row function: for a
 #: function of the user's, each of whose calls is slow, and for a formula.
-SVM_OPAQUE_ROWS, SVM_WHOLE_ROWS = 500, 3000
+SVM_OPAQUE_ROWS = 500
 #: Rows of the largest problem up to which, and columns from which all problems read one K: 4950
 #: pairs of 100 classes take 0.8 of the time.
 SVM_SHARED_ROWS, SVM_NARROW = 64, 24
@@ -162,15 +160,11 @@ SVM_SHORT_ROWS = 10_000
 SVM_CHUNKS, SVM_CHUNK_ROWS = 8, 8192
 #: Rows from which a problem shrinks, and steps between two looks at which rows could leave.
 SVM_SHRINK_ROWS, SVM_SHRINK_PERIOD = 500, 1000
-#: Rows from which several threads compute the rows of K of one problem by working sets.
-SVM_THREADED_ROWS = 2000
-#: Rows added to a working set in a round, or this share of its rows. Smaller rounds cost more
-#: passes, larger ones rows of K that no solution needs.
-SVM_WORKING_BATCH, SVM_WORKING_GROWTH = 128, 0.25
-#: How far a round closes the gap of the working set, relative to the gap over all rows.
-SVM_WORKING_GAP = 0.05
-#: Steps of SMO in a round, after which Newton steps on free variables go on; they may take as many
-#: operations as SMO, which takes the second number per step and row.
+#: Rows of a block of K that a Gram computes where the kernel has no row function: it takes 0.2 ms
+#: for few rows, and most of those that violate the conditions now are needed later.
+SVM_BLOCK_ROWS = 64
+#: Steps of SMO between Newton steps on the free variables; these may take as many operations as
+#: SMO, which takes the second number per step and row.
 SVM_BURST, SVM_NEWTON_OPERATIONS = 5_000, 8
 
 # --- equal rows as one variable: bench/shapes.py --------------------------------------------------

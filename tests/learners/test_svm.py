@@ -19,6 +19,7 @@ from mercer.kernels import Gaussian, Linear, Polynomial, Sigmoid
 from mercer.learners import KernelOneClass, KernelSVC, KernelSVR
 from mercer.learners.svms.labels import quick_winners
 from mercer.learners.svms.votes import pair_votes
+from mercer.solvers.quadratic.row_sources import Source
 
 KERNELS = {
     "rbf": (Gaussian.from_gamma(0.05), {"kernel": "rbf", "gamma": 0.05}),
@@ -268,7 +269,10 @@ def test_many_small_classes_are_solved_together(options, monkeypatch):
     y = np.repeat(np.arange(12), 4)
     X = rng.normal(size=(12, 3))[y] + 0.4 * rng.normal(size=(48, 3))
     together = KernelSVC(Gaussian(), tol=1e-6, **options).fit(X, y)
-    monkeypatch.setattr("mercer.solvers.quadratic.parallel.solve_on_demand", lambda *given: None)
+    monkeypatch.setattr(
+        "mercer.solvers.quadratic.parallel.row_sources",
+        lambda gram, tasks: iter([Source(gram, gram.dtype, gram.diagonal())]),
+    )
     apart = KernelSVC(Gaussian(), tol=1e-6, **options).fit(X, y)
     for name in ("intercept_", "dual_objective_", "margin_"):
         np.testing.assert_allclose(
@@ -350,7 +354,7 @@ def test_a_gap_at_the_rounding_of_k_ends_the_search(dtype):
 
 
 def test_a_problem_that_takes_for_ever_ends(monkeypatch):
-    monkeypatch.setattr("mercer.solvers.quadratic.decomposition.MOST_STEPS", 30_000)
+    monkeypatch.setattr("mercer.solvers.quadratic.smo_on_demand.MOST_STEPS", 30_000)
     X, y = _unscaled(380, 5, 41.0, "float64", seed=7)
     with pytest.warns(ConvergenceWarning, match="no solution after"):
         model = KernelSVR(Polynomial(3, 1.0), C=0.12, nu=0.84).fit(X, y)

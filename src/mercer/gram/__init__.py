@@ -5,8 +5,8 @@
 
 `form` holds what the formula decides by itself, `rows` the examples, validated once; `prepare`
 chooses how distances are made, `plan` the tiles, `fill` makes their numbers. `base` is the Gram
-that solvers see, `host` the one of arrays in memory, `rows_of_k` its rows by index, `dispatch` the
-choice of an engine. `cpu` has the compiled loops.
+that solvers see, `host` the one of arrays in memory, `dispatch` the choice of an engine. `cpu` has
+the compiled loops.
 
 Other packages import from here: `make_gram` (K where the data is), `solver_gram` (the same, with
 results on the host), `host_gram` (K on the host, whatever the device), `held` (the Rows of points

@@ -222,13 +222,6 @@ class Gram(Arithmetic, ABC):
         above the diagonal. `exact_diagonal`: set k(x, x) exactly where a product rounds it.
         """
 
-    def rows_of_k(self, examples: Any = None, threads: int = 1) -> Any:
-        """Rows of K one by one or in blocks, kept or recomputed: see `mercer.gram.rows_of_k`.
-
-        `examples`: those that rows and columns of K(X, X) are counted among.
-        """
-        raise TypeError(f"{type(self).__name__} gives K as a whole, and no rows of it one by one")
-
     @abstractmethod
     def describe(self) -> tuple[Any, str]:
         """How K is computed (a plan, or words), and the source that was generated for it."""

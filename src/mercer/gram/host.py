@@ -35,7 +35,6 @@ from mercer.gram.operand import Operand, row_value
 from mercer.gram.plan import Cost, Plan, check_room, make_plan, operations
 from mercer.gram.prepare import prepare, swap_values
 from mercer.gram.rows import Rows
-from mercer.gram.rows_of_k import RowsOfK
 from mercer.kernels.core import Kernel
 
 
@@ -378,9 +377,6 @@ class HostGram(Gram):
         single = tiling.threads == 1 and (out is None or not self.program.fused)
         with single_threaded_blas() if single else nullcontext():
             sweep(tiling, fill, what)
-
-    def rows_of_k(self, examples: Any = None, threads: int = 1) -> RowsOfK:
-        return RowsOfK(self, examples, threads)
 
     def describe(self) -> tuple[Plan, str]:
         plan = self._plan()

@@ -25,9 +25,8 @@ from mercer.engines.cuda.solvers import (  # noqa: E402
     svm_batch,
     working_block,
 )
-from mercer.gram.rows_of_k import RowsOfK  # noqa: E402
 from mercer.kernels import Gaussian, Linear  # noqa: E402
-from mercer.solvers.quadratic.decomposition import Options, solve  # noqa: E402
+from mercer.solvers.quadratic.parallel import solve_all as solve_here  # noqa: E402
 from mercer.solvers.quadratic.problem import (  # noqa: E402
     Task,
     c_svc,
@@ -172,7 +171,7 @@ def test_the_optimum_of_the_cpu_solver(kind, whole, noisy, request):
     rows, alike = np.arange(len(X)), problem
     if problem.has_separate_sides:
         rows, alike = np.tile(rows, 2), problem.apart()
-    there = solve(RowsOfK(KERNEL.gram(X), rows), alike, Options(tol=1e-3))
+    (there,), _ = solve_here(KERNEL.gram(X), [Task(rows, alike)], 1e-3, -1, "test")
     assert found.objective == pytest.approx(there.objective, rel=5e-5)
     np.testing.assert_allclose(found.thresholds, there.thresholds, atol=2e-3)
 
@@ -245,7 +244,8 @@ def test_examples_that_occur_twice_keep_the_digits_of_a_large_c():
     X = np.repeat(rng.integers(0, 2, size=(40, 9)), 2, axis=0).astype(np.float32) * 3 + 50
     signs = np.where(rng.random(80) > 0.5, 1, -1)
     problem, kernel = c_svc(signs, np.full(80, 1e4)), Gaussian(2.0)
-    exact = solve(RowsOfK(kernel.gram(X.astype(float))), problem, Options(tol=1e-3))
+    task = Task(np.arange(problem.n), problem)
+    (exact,), _ = solve_here(kernel.gram(X.astype(float)), [task], 1e-3, -1, "test")
     (found,) = on_device(kernel, X, [problem])
     assert found.objective == pytest.approx(exact.objective, rel=1e-6)
     with mercer.config(precision="fast"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from mercer.kernels import Gaussian, Linear
+from mercer.kernels import Gaussian, Linear, Precomputed
 from mercer.solvers.quadratic.flat_problems import Problems
 from mercer.solvers.quadratic.problem import (
     Task,
@@ -30,7 +30,8 @@ def run(K, problem, tol=1e-9, limit=10**6):
     problems = Problems([Task(np.arange(n), problem)], tol, limit)
     problems.limits[:] = limit
     table = np.empty(n * (n + 64), K.dtype)
-    worker = Worker(Source(K.dtype, np.diag(K), K=K), problems.n_groups, n, table)
+    source = Source(Precomputed().gram(K), K.dtype, np.diag(K), K=K)
+    worker = Worker(source, problems.n_groups, n, table)
     worker.solve(problems, np.array([0]), Stop())
     problems.measure()
     (found,) = problems.solutions()

@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 
 from mercer.engines.cluster.gram import ChunkGram
+from mercer.engines.cluster.optimality import conditions
 from mercer.engines.cluster.pieces import runs
 from mercer.engines.cluster.pool import Call, gather, reduce
 from mercer.engines.cluster.sums import floats
 from mercer.gram import solver_gram
-from mercer.solvers.quadratic.decomposition import conditions
 from mercer.solvers.quadratic.parallel import solve_all as solve_together
 from mercer.solvers.quadratic.problem import Quadratic, Solution, Task
 

@@ -29,6 +29,7 @@ from mercer.lab.compute.wire import Reply, packed
 from mercer.lab.serving.outbox import Outbox
 from mercer.lab.serving.pool import Job, Pool
 from mercer.lab.serving.turns import BACKGROUND
+from mercer.live.bundle import FOLDERS
 
 #: Characters of one message, at most: a table of a thousand rows and fifty columns has so many.
 MOST_CHARACTERS = 800_000
@@ -88,7 +89,8 @@ def files() -> dict[str, bytes]:
             elif any(item.name.endswith(ending) for ending in TYPES):
                 found[path + item.name] = item.read_bytes()
 
-    walk(resources.files("mercer.lab") / "static", "")
+    for package in FOLDERS:
+        walk(resources.files(package) / "static", "")
     return found
 
 

@@ -5,10 +5,8 @@
 - `parallel`: all problems of a machine, over threads and within the memory limit; begin here.
 - `small`: up to some hundred rows, and without Numba: LIBSVM, and SMO in NumPy.
 - `smo_on_demand`: all problems by one compiled loop (`smo_loop`), over rows of K from `row_sources`
-  that are computed when a step first needs them; large problems shrink (`shrinking`).
-- `decomposition`: where no row function exists, or steps are very many: one problem, over a working
-  set W of rows that grows and shrinks, by the same loop on K[W, W]; `free_newton`: all free
-  variables at once, where SMO would zigzag.
+  that are computed when a step first needs them; large problems shrink (`shrinking`), and where
+  steps are very many, `free_newton` moves all free variables at once.
 - `flat_problems`: the problems as the arrays that loops read; `duplicate_rows`: equal examples as
   one variable.
 - `hard_margin`: C = ∞ by the nearest points of two convex hulls, or a proof that there is none.

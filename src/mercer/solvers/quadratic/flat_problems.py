@@ -6,6 +6,7 @@ The constants say where numbers are in the arrays that these loops read and writ
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 
@@ -97,9 +98,19 @@ class Problems:
         error = rounding * float(np.abs(diagonal).max()) * length
         return np.flatnonzero(error > SINGLE_SHARE * self.tol)
 
-    def unfinished(self) -> np.ndarray:
-        """Problems that took all the steps they may take here, and may take more elsewhere."""
-        late = (self.taken >= self.limits) & (self.gap > self.tol)
+    def alone(self, p: int) -> Problems:
+        """Problem `p` by itself, in the same memory."""
+        one, part = copy(self), slice(int(self.starts[p]), int(self.starts[p + 1]))
+        one.starts, one.sizes = self.starts[p : p + 2] - part.start, self.sizes[p : p + 1]
+        for name in ("rows", "variables", "groups"):
+            setattr(one, name, getattr(self, name)[part])
+        for name in ("found", "limits", "taken"):
+            setattr(one, name, getattr(self, name)[p : p + 1])
+        return one
+
+    def late(self) -> np.ndarray:
+        """Problems that took all steps before Newton's help, and may take more."""
+        late = self.taken >= self.limits
         return np.flatnonzero(late & ((self.max_iter < 0) | (self.taken < self.max_iter)))
 
     def solutions(self) -> Solutions:

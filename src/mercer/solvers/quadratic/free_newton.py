@@ -17,30 +17,34 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import is_tensor, namespace
+from mercer.gram.host import HostGram
 from mercer.solvers.quadratic.flat_problems import Problems
 
 
-def newton(K: np.ndarray, problems: Problems, work: float) -> None:
-    """Move the only one of `problems` in place, with no more than `work` operations."""
-    plus, minus, lower, upper, a, F = problems.variables.T
-    m = len(a)
+def newton(gram: HostGram, one: Problems, work: float) -> bool:
+    """Move a single problem in place by no more than `work` operations; whether anything moved."""
+    plus, minus, lower, upper, a, F = one.variables.T
+    block, any_moved = None, False
     while True:
         # The kink of two sides is at 0: a step ends there.
         low, high = np.where(a > 0, 0.0, lower), np.where(a < 0, 0.0, upper)
         free = np.flatnonzero((a > low) & (a < high) & ((a != 0) | (plus == minus)))
         work -= len(free) ** 3 / 3
         if len(free) < 2 or work < 0:
-            return
+            return any_moved
+        if block is None:
+            first, block = free, gram.block(one.rows[free], one.rows)
+        K = block[np.searchsorted(first, free)]  # variables that reach a bound stay there
         slope = F[free] + np.where(a[free] > 0, plus[free], minus[free])
-        groups = (problems.groups[free, None] == np.arange(problems.n_groups)).astype(np.float64)
-        moved = step(K[np.ix_(free, free)], slope, groups, a[free], low[free], high[free])
+        groups = (one.groups[free, None] == np.arange(one.n_groups)).astype(np.float64)
+        moved = step(K[:, free], slope, groups, a[free], low[free], high[free])
         if moved is None:
-            return
-        values, change, whole = moved
-        a[free] = values
-        F += change @ K[free, :m]
+            return any_moved
+        a[free], change, whole = moved
+        F += change @ K
+        any_moved = True
         if whole:
-            return
+            return True
 
 
 def step(A: Any, slope: Any, groups: Any, a: Any, lower: Any, upper: Any) -> Any:

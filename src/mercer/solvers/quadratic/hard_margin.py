@@ -12,13 +12,15 @@ the examples to nothing, Σ aᵢφ(xᵢ) ≈ 0 with Σ aᵢ = 0 and Σ aᵢyᵢ 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from mercer.gram.rows_of_k import RowsOfK
-from mercer.solvers.quadratic.decomposition import Options, solve
-from mercer.solvers.quadratic.problem import Quadratic, Solution, start_from
+from mercer.solvers.quadratic.problem import Quadratic, Solution, Task, start_from
+
+#: Solves a problem to a tolerance; gives the solution, and whether Ctrl-C came.
+Solve = Callable[[Quadratic, float], tuple[Solution, bool]]
 
 #: The first C of a hard tube, relative to the largest deviation over k(x, x), and its growth.
 FIRST_C, C_GROWTH = 10.0, 10.0
@@ -44,25 +46,26 @@ class NotSeparableError(ValueError):
         )
 
 
-def hard_margin(kernel: RowsOfK, problem: Quadratic, options: Options) -> Solution:
+def hard_margin(
+    solve: Solve, diagonal: np.ndarray, task: Task, tol: float
+) -> tuple[Solution, bool]:
     """`nearest_points` to a gap of `tol` after scaling to margin 1; not scaled here."""
-    scale = float(np.abs(kernel.diagonal).max())
-    loose = replace(options, tol=0.1 * scale)
-    found = solve(kernel, problem, loose)
+    scale, problem, steps = float(np.abs(diagonal).max()), task.problem, 0
+    loose = 0.1 * scale
     while True:
+        found, stopped = solve(problem, loose)
+        steps += found.n_iter
+        found = replace(found, n_iter=steps)
         net = found.a.sum(axis=0)
         square = float(net @ found.image)
         if square <= TOUCHING * scale:
             rows = np.flatnonzero(net)
             rows = rows[np.argsort(-np.abs(net[rows]), kind="stable")]
-            distance = float(np.sqrt(max(square, 0.0)))
-            raise NotSeparableError(kernel.examples[rows], net[rows], distance)
-        enough = options.tol * square / 2
-        if found.gap <= enough or not found.converged or options.stopped():
-            return replace(found, converged=found.gap <= enough)
-        loose = replace(loose, tol=min(loose.tol / 4, 0.9 * enough))
-        again = solve(kernel, replace(problem, start=found.a), loose)
-        found = replace(again, n_iter=again.n_iter + found.n_iter)
+            raise NotSeparableError(task.rows[rows], net[rows], float(np.sqrt(max(square, 0.0))))
+        enough = tol * square / 2
+        if found.gap <= enough or not found.converged or stopped:
+            return replace(found, converged=found.gap <= enough), stopped
+        loose, problem = min(loose / 4, 0.9 * enough), problem.starting(found.a)
 
 
 class NoTubeError(ValueError):
@@ -78,29 +81,28 @@ class NoTubeError(ValueError):
         )
 
 
-def hard_tube(kernel: RowsOfK, problem: Quadratic, options: Options) -> Solution:
+def hard_tube(solve: Solve, diagonal: np.ndarray, task: Task, tol: float) -> tuple[Solution, bool]:
     """`epsilon_svr` without bounds, from soft ones whose C grows until nothing reaches it."""
-    scale = max(float(np.abs(kernel.diagonal).max()), 1e-300)
-    C = FIRST_C * max(float(np.ptp(problem.linear)), options.tol) / scale
+    problem = task.problem
+    scale = max(float(np.abs(diagonal).max()), 1e-300)
+    C = FIRST_C * max(float(np.ptp(problem.linear)), tol) / scale
     soft, found, steps = problem, None, 0
     while True:
         bounded = replace(
             problem, lower=np.maximum(problem.lower, -C), upper=np.minimum(problem.upper, C)
         )
-        if found is None:
-            found = solve(kernel, bounded, options)
-        else:
-            start = start_from(found.a, soft, bounded)
-            found = solve(kernel, bounded.starting(start), options)
+        if found is not None:
+            bounded = bounded.starting(start_from(found.a, soft, bounded))
+        found, stopped = solve(bounded, tol)
         soft, steps = bounded, steps + found.n_iter
         found = replace(found, n_iter=steps)
-        if np.abs(found.a).max() < C or not found.converged or options.stopped():
-            return found
+        if np.abs(found.a).max() < C or not found.converged or stopped:
+            return found, stopped
         net = found.a.sum(axis=0)
         size = float(np.abs(net).sum())
         beyond = -float((found.a * problem.linear).sum())
         if beyond > 0 and float(net @ found.image) <= TOUCHING * scale * size**2:
             rows = np.flatnonzero(net)
             rows = rows[np.argsort(-np.abs(net[rows]), kind="stable")]
-            raise NoTubeError(kernel.examples[rows], net[rows] / size)
+            raise NoTubeError(task.rows[rows], net[rows] / size)
         C *= C_GROWTH

@@ -3,7 +3,8 @@
 Rows are computed by the kernel's own machine code (`mercer.gram.cpu.row_function`) when a step
 first needs them, in float32 at first, as LIBSVM keeps them. A problem whose solution is too large
 for the digits of float32 is resumed in float64. Where K is small, and is read by many problems or
-has no such code, all of K is computed at once.
+has no such code, all of K is computed at once; where it is large and has none, the loop stops where
+a row is missing, and a Gram computes it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import is_sparse
-from mercer._machine.jit import compiles
 from mercer.gram.host import HostGram
 from mercer.solvers.quadratic.problem import Task, Tasks
 from mercer.tuning import (
@@ -25,28 +25,35 @@ from mercer.tuning import (
     SVM_SHARED_ROWS,
     SVM_SINGLE,
     SVM_SPARSE_BYTES,
-    SVM_WHOLE_ROWS,
 )
 
 
 @dataclass(frozen=True)
 class Source:
-    """Rows of K from a row function, or from all of K; `diagonal` is k(x, x) of every example."""
+    """Rows of K from a row function, from all of K, or else block by block from `gram`.
 
+    `diagonal`: k(x, x) of every example; `last`: no source with more digits follows.
+    """
+
+    gram: HostGram
     dtype: np.dtype
     diagonal: np.ndarray
     function: Any = None
     K: Any = None
+    last: bool = True
 
     @property
     def rounding(self) -> float:
         return float(np.finfo(self.dtype).eps)
 
+    @property
+    def by_blocks(self) -> bool:
+        """Whether compiled loops stop where a row is missing, and `gram` computes it."""
+        return self.function is None and self.K is None
+
 
 def row_sources(gram: HostGram, tasks: Sequence[Task]) -> Iterator[Source]:
-    """Yield the source to begin with, then one with more digits; nothing where K is too large."""
-    if not compiles():
-        return
+    """Yield the source to begin with, then one with more digits."""
     from mercer._machine.lanes import CALLS
     from mercer.gram.cpu.row_function import columns, loop_program
 
@@ -54,8 +61,8 @@ def row_sources(gram: HostGram, tasks: Sequence[Task]) -> Iterator[Source]:
     program = loop_program(gram) if CALLS else None
     width = 0 if program is None else columns(gram, program)
     opaque = any(source.kind == "opaque" for source in gram.program.sources)
-    whole = n <= (SVM_OPAQUE_ROWS if opaque else SVM_WHOLE_ROWS)
-    whole &= 4 * n * n * gram.dtype.itemsize <= gram.limit_bytes
+    whole = 4 * n * n * gram.dtype.itemsize <= gram.limit_bytes
+    whole &= not opaque or n <= SVM_OPAQUE_ROWS
     shared = most <= SVM_SHARED_ROWS and width > SVM_NARROW
     # A row function makes sparse rows dense.
     sparse = any(is_sparse(rows) for rows in gram.operands()[0].matrices.values())
@@ -64,7 +71,9 @@ def row_sources(gram: HostGram, tasks: Sequence[Task]) -> Iterator[Source]:
         yield from _by_rows(gram, program, most * max(width, SVM_FEW_COLUMNS) >= SVM_SINGLE)
     elif whole:
         K = gram.dense()
-        yield Source(K.dtype, K.diagonal(), K=K)
+        yield Source(gram, K.dtype, K.diagonal(), K=K)
+    else:
+        yield Source(gram, gram.dtype, gram.diagonal())
 
 
 def _by_rows(gram: HostGram, program: Any, large: bool) -> Iterator[Source]:
@@ -79,8 +88,8 @@ def _by_rows(gram: HostGram, program: Any, large: bool) -> Iterator[Source]:
         if single is None and not narrow and begins:
             single = row_function(gram, program, single=True, centered=not as_they_are)
         if single is not None:
-            yield Source(single.left.dtype, gram.diagonal(), single)
+            yield Source(gram, single.left.dtype, gram.diagonal(), single, last=narrow)
             if narrow:
                 return
     exact = row_function(gram, program, single=False)
-    yield Source(exact.left.dtype, gram.diagonal(), exact)
+    yield Source(gram, exact.left.dtype, gram.diagonal(), exact)

@@ -34,15 +34,13 @@ if TYPE_CHECKING:
 
 
 class Shrinking:
-    """Problem p, from where it is, with the arrays of a worker."""
+    """One problem, from where it is, with the arrays of a worker."""
 
-    def __init__(self, worker: Worker, problems: Problems, p: int) -> None:
-        part = slice(int(problems.starts[p]), int(problems.starts[p + 1]))
-        self.worker, self.problems, self.p = worker, problems, p
-        self.variables, self.rows = problems.variables[part], problems.rows[part]
-        self.groups, self.found = problems.groups[part], problems.found[p : p + 1]
+    def __init__(self, worker: Worker, one: Problems) -> None:
+        self.worker, self.one = worker, one
+        self.variables, self.rows, self.groups = one.variables, one.rows, one.groups
         self.active: np.ndarray = np.arange(len(self.rows))
-        self.left: int = int(problems.limits[p] - problems.taken[p])
+        self.left: int = int(one.limits[0] - one.taken[0])
         self.computed, self.kept = 0, FRESH
         #: All variables when the first rows left.
         self.before: np.ndarray = self.variables
@@ -52,27 +50,27 @@ class Shrinking:
         limit = self.left
         while True:
             burst = min(SVM_SHRINK_PERIOD, self.left)
-            steps = self._advance(self.problems.tol, burst, stop)
+            steps = self._advance(self.one.tol, burst, stop)
             if steps == burst and not stop.is_set() and self.left > 0:
                 self._leave(limit - self.left)
             elif len(self.active) < len(self.rows):
                 self._return()
             else:
                 break
-        self.found[0, COMPUTED] = self.computed
-        self.problems.taken[self.p] += limit - self.left
+        self.one.found[0, COMPUTED] = self.computed
+        self.one.taken[0] += limit - self.left
 
     def _advance(self, tol: float, limit: int, stop: Stop) -> int:
         # Without copies where all rows are active: most problems end so.
         some = self.active if len(self.active) < len(self.rows) else slice(None)
         variables, rows, groups = self.variables[some], self.rows[some], self.groups[some]
         ends, limits = np.array([0, len(variables)]), np.array([limit])
-        arrays = (np.zeros(1, np.int64), ends, variables, rows, groups, self.found)
-        self.worker.run(*arrays, tol, limits, self.kept, stop.cell)
+        arrays = (np.zeros(1, np.int64), ends, variables, rows, groups, self.one.found)
+        self.worker.run(*arrays, tol, limits, self.kept, stop)
         self.variables[some] = variables
         self.kept = SAME
-        self.computed += int(self.found[0, COMPUTED])
-        steps = int(self.found[0, STEPS])
+        self.computed += int(self.one.found[0, COMPUTED])
+        steps = int(self.one.found[0, STEPS])
         self.left -= steps
         return steps
 

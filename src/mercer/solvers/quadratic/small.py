@@ -50,34 +50,35 @@ def solve_small(
     """Solutions over K, and whether Ctrl-C came; None where compiled loops have to go on."""
     problems, interrupted = Problems(tasks, tol, max_iter), False
     for p in range(len(problems.sizes)):
-        rows = problems.rows[problems.starts[p] : problems.starts[p + 1]]
+        problem = problems.alone(p)
+        rows = problem.rows
         whole = len(rows) == len(K) and bool((np.diff(rows) == 1).all())
-        one = PlainProblem(K if whole else K[np.ix_(rows, rows)], problems, p)
+        one = PlainProblem(K if whole else K[np.ix_(rows, rows)], problem)
         try:
             if not interrupted:
-                _solve_one(one, problems, p)
+                _solve_one(one, problem)
         except KeyboardInterrupt:
             interrupted = True
-        problems.taken[p], problems.found[p, COMPUTED] = one.steps, len(rows)
-        one.variables[:, IMAGE] = one.F
+        problem.taken[0], problem.found[0, COMPUTED] = one.steps, len(rows)
+        problem.variables[:, IMAGE] = one.F
     problems.measure()
     if may_compile() and max_iter < 0 and not interrupted and (problems.gap > tol).any():
         return None
     return problems.solutions(), interrupted
 
 
-def _solve_one(one: PlainProblem, problems: Problems, p: int) -> None:
-    tell, limit = listener(), problems.limits[p]
+def _solve_one(one: PlainProblem, problem: Problems) -> None:
+    tell, limit = listener(), problem.limits[0]
     if tell is not None:
-        _tell_steps(one, problems, p, tell)
+        _tell_steps(one, problem, tell)
         return
-    if problems.max_iter < 0:  # scikit-learn would warn of a limit in its own words
-        _by_libsvm(one, problems)
+    if problem.max_iter < 0:  # scikit-learn would warn of a limit in its own words
+        _by_libsvm(one, problem)
         limit = one.steps + SVM_PLAIN_STEPS if may_compile() else limit
-    one.solve(problems.tol, limit)
+    one.solve(problem.tol, limit)
 
 
-def _by_libsvm(one: PlainProblem, problems: Problems) -> None:
+def _by_libsvm(one: PlainProblem, problem: Problems) -> None:
     """Set the variables of a C-SVC or ε-SVR to LIBSVM's solution; leave those of others."""
     from sklearn.svm import SVC, SVR
 
@@ -85,13 +86,13 @@ def _by_libsvm(one: PlainProblem, problems: Problems) -> None:
     bounds = np.maximum(v[:, UPPER], -v[:, LOWER])
     machine: SVC | SVR
     options: Any = {"kernel": "precomputed", "shrinking": False}
-    options |= {"tol": problems.tol, "max_iter": SVM_STEPS}
-    if problems.n_groups > 1 or not bounds.any():
+    options |= {"tol": problem.tol, "max_iter": SVM_STEPS}
+    if problem.n_groups > 1 or not bounds.any():
         return
-    if problems.sides == 2 and (v[:, UPPER] == -v[:, LOWER]).all():
+    if problem.sides == 2 and (v[:, UPPER] == -v[:, LOWER]).all():
         y, epsilon = -(v[:, PLUS] + v[:, MINUS]) / 2, (v[:, PLUS] - v[:, MINUS]) / 2
         machine = SVR(epsilon=max(0.0, float(np.median(epsilon))), **options)
-    elif problems.sides == 1 and _is_c_svc(v, bounds):
+    elif problem.sides == 1 and _is_c_svc(v, bounds):
         y, machine = -v[:, PLUS], SVC(**options)
     else:
         return
@@ -115,31 +116,30 @@ def _is_c_svc(v: np.ndarray, bounds: np.ndarray) -> bool:
     )
 
 
-def _tell_steps(one: PlainProblem, problems: Problems, p: int, tell: Listener) -> None:
+def _tell_steps(one: PlainProblem, problem: Problems, tell: Listener) -> None:
     """Take steps in NumPy alone, and tell the listener about each."""
-    while one.steps < problems.limits[p] and (pair := one.step(problems.tol)) is not None:
+    while one.steps < problem.limits[0] and (pair := one.step(problem.tol)) is not None:
         one.variables[:, IMAGE] = one.F
-        problems.measure()
-        a, threshold, gap = problems.solutions()[p].a, problems.thresholds[p], problems.gap[p]
+        problem.measure()
+        a, threshold, gap = problem.solutions()[0].a, problem.thresholds[0], problem.gap[0]
         tell(PairStep(one.steps, a, threshold, pair, float(gap)))
 
 
 class PlainProblem:
-    """SMO in NumPy on problem `p`, over K of its rows: LIBSVM's steps and its stopping rule.
+    """SMO in NumPy on a single problem, over K of its rows: LIBSVM's steps and its stopping rule.
 
     A step takes the variable that most wants to grow, and the partner whose decrease by the same
     amount gains most by the second order of the objective: some fifteen calls of NumPy, 20 µs for
     hundreds of rows. `up` and `low` say which variables may grow and shrink. The numbers of
-    `problems` are changed in place. `smo_loop` is the compiled form.
+    `problem` are changed in place. `smo_loop` is the compiled form.
     """
 
-    def __init__(self, K: np.ndarray, problems: Problems, p: int) -> None:
-        part = slice(int(problems.starts[p]), int(problems.starts[p + 1]))
-        self.variables, self.group = problems.variables[part], problems.groups[part]
+    def __init__(self, K: np.ndarray, problem: Problems) -> None:
+        self.variables, self.group = problem.variables, problem.groups
         self.K, self.steps, n = K, 0, len(self.variables)
         self.diagonal: np.ndarray = K.diagonal().astype(np.float64)
         self._rounding = float(np.finfo(K.dtype).eps)
-        self._buffer, self.groups = np.empty((3, n)), problems.n_groups
+        self._buffer, self.groups = np.empty((3, n)), problem.n_groups
         self.start()
 
     def start(self) -> None:

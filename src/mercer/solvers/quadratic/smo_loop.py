@@ -72,8 +72,10 @@ CURVED = 1e-3
 #: whether a slot was used lately, and the variables of the direction.
 SLOT, OWNER, RECENT, MOVING = range(4)
 #: Entries of `cursor`: slots in use, the next slot to be examined, rows of K computed, variables of
-#: the direction, steps, slots of the table, steps of plain SMO, and entries from slot to slot.
-USED, NEXT, MADE, WIDTH, TAKEN, CAPACITY, PLAIN, PITCH = range(8)
+#: the direction, steps, slots of the table, entries from slot to slot, and steps of plain SMO.
+USED, NEXT, MADE, WIDTH, TAKEN, CAPACITY, PITCH, PLAIN = range(8)
+#: As cursor[PLAIN]: no conjugate directions at all.
+ALWAYS = np.iinfo(np.int64).max
 #: Entries of `source` behind the arguments of the row function: the numbers of a row of x, and how
 #: many rows are computed together.
 ROW_LENGTH, EACH = range(7, 9)
@@ -204,7 +206,8 @@ def _make(  # type: ignore[no-untyped-def]
 
     Rows that are made together with it are those that violate the conditions most: nearly all of
     them are needed soon. Behind what is `wanted` stand the number of rows that are made, where each
-    begins in x, and where in the table.
+    begins in x, and where in the table. Gives whether they are there: without K and a row function
+    only their slots are chosen, and the caller has to fill them.
     """
     n, capacity, count = len(rows), cursor[CAPACITY], 1
     wanted[0] = t
@@ -230,13 +233,14 @@ def _make(  # type: ignore[no-untyped-def]
         wanted[2 * TOGETHER + 1 + r] = slot * stride
         for u in range(n if len(K) else 0):
             table[slot * stride + u] = K[rows[own], rows[u]]
-    if not len(K):
+    if not len(K) and source[0]:
         call_at(source[0], source[1], source[2], source[3], source[4], source[5], source[6])
     for r in range(count):
         start = wanted[2 * TOGETHER + 1 + r]
         for u in range(n, stride):
             table[start + u] = 0
         table[start + wanted[r]] = diagonal[wanted[r]]
+    return len(K) > 0 or source[0] != 0
 
 
 @inner(error_model="numpy")
@@ -315,7 +319,7 @@ def _start(  # type: ignore[no-untyped-def]
     n = len(rows)
     stride = (n + BLOCK - 1) // BLOCK * BLOCK
     if keep == FRESH:
-        for t in range(len(cursor)):
+        for t in range(PLAIN):
             cursor[t] = 0
         for t in range(stride):
             index[SLOT, t] = -1
@@ -331,9 +335,44 @@ def _start(  # type: ignore[no-untyped-def]
             _mark(flat, t, group[t], up, low)
     if keep != SAME:
         cursor[PITCH] = stride
-        cursor[PLAIN] = FEWEST_PLAIN if n < FEWEST_PLAIN else n if n < MOST_PLAIN else MOST_PLAIN
+        few = FEWEST_PLAIN if n < FEWEST_PLAIN else n if n < MOST_PLAIN else MOST_PLAIN
+        cursor[PLAIN] = few if cursor[PLAIN] != ALWAYS else ALWAYS
         lay_out(right, rows, Z, stride)
     return stride
+
+
+@inner(error_model="numpy", forceinline=True)
+def _best_pair(  # type: ignore[no-untyped-def]
+    F, Q, up, low, diagonal, index, cursor, ends, rows, K, source, wanted, table, stride, row_i,
+    row_j, step, gamma, tol, rounding,
+):  # fmt: skip
+    """F += step Q; gives the gap, where row i is in the table, and the pair (i, j) of most gain.
+
+    Of every group the row that most wants to grow, with its partner; `ends` gets their −f. j is −1
+    without a pair, and where row i has to be filled first.
+    """
+    real, last, none = table.dtype.type, len(up), np.int64(-1)
+    gap, best, busy, i, j = -np.inf, real(0), none, none, none
+    for g in range(last):
+        masks = g * up.shape[1]
+        begins = (step != 0.0) & (ends[last] > 0.0) & (cursor[TAKEN] >= cursor[PLAIN])
+        if begins | (gamma != 0.0):
+            t, top = _move_along(F, Q, up, masks, table, row_i, row_j, stride, step, gamma)
+        else:
+            t, top = _move(F, Q, up, masks, table, row_i, row_j, stride, step, gamma)
+        gamma, step, ends[g] = 0.0, 0.0, top
+        if index[SLOT, t] < 0 and not _make(
+            t, busy, rows, K, source, F, up, low, masks, diagonal, index, cursor, wanted, table,
+            stride,
+        ):  # fmt: skip
+            return np.inf, busy, i, none
+        index[RECENT, index[SLOT, t]], row = 1, index[SLOT, t] * cursor[PITCH]
+        floor = larger(real(TAU), real(rounding) * diagonal[t])
+        u, gain, low_end = partner(F, low, masks, table, row, diagonal, stride, t, top, floor)
+        gap = larger(gap, top + low_end)
+        if gain > best and top + low_end > tol:  # without a partner there is no gain
+            best, busy, i, j = gain, row, t, u
+    return gap, busy, i, j
 
 
 @njit(nogil=True, error_model="numpy")
@@ -346,9 +385,10 @@ def solve_problems(  # type: ignore[no-untyped-def]
     `variables` has PLUS … IMAGE of every variable, those of problem p from starts[p] on; `found`
     gets STEPS and COMPUTED. `limits`: steps that each may take. `rounding`: that of K. `keep`:
     FRESH, or else the kept rows are those of this one problem. `stop`: the work ends when it is not
-    0. The last entry of `ends` is pᵀKp.
+    0. The last entry of `ends` is pᵀKp. wanted[TOGETHER] is not 0 where the loop waits for rows.
     """
-    real, last, none = table.dtype.type, len(up), np.int64(-1)
+    last, none = len(up), np.int64(-1)
+    wanted[TOGETHER] = 0
     for one in order:
         s, e = starts[one], starts[one + 1]
         flat, rows, group = variables[s:e], examples[s:e], groups[s:e]
@@ -359,37 +399,19 @@ def solve_problems(  # type: ignore[no-untyped-def]
         gamma, step, steps = 0.0, 0.0, 0
         row_i = row_j = none - none
         while True:
-            gap, best, busy, i, j = -np.inf, real(0), none, none, none
-            for g in range(last):
-                # The row of every group that most wants to grow, and its partner.
-                masks = g * up.shape[1]
-                begins = (step != 0.0) & (ends[last] > 0.0) & (cursor[TAKEN] >= cursor[PLAIN])
-                if begins | (gamma != 0.0):
-                    t, top = _move_along(F, Q, up, masks, table, row_i, row_j, stride, step, gamma)
-                else:
-                    t, top = _move(F, Q, up, masks, table, row_i, row_j, stride, step, gamma)
-                gamma, step, ends[g] = 0.0, 0.0, top
-                if index[SLOT, t] < 0:
-                    _make(
-                        t, busy, rows, K, source, F, up, low, masks, diagonal, index, cursor,
-                        wanted, table, stride,
-                    )  # fmt: skip
-                index[RECENT, index[SLOT, t]], row = 1, index[SLOT, t] * cursor[PITCH]
-                floor = larger(real(TAU), real(rounding) * diagonal[t])
-                u, gain, low_end = partner(
-                    F, low, masks, table, row, diagonal, stride, t, top, floor
-                )
-                gap = larger(gap, top + low_end)
-                if gain > best and top + low_end > tol:  # without a partner there is no gain
-                    best, busy, i, j = gain, row, t, u
+            gap, busy, i, j = _best_pair(
+                F, Q, up, low, diagonal, index, cursor, ends, rows, K, source, wanted, table,
+                stride, row_i, row_j, step, gamma, tol, rounding,
+            )  # fmt: skip
+            gamma, step = 0.0, 0.0
             if gap <= tol or j < 0 or steps >= limits[one] or stop[0]:
                 break
             g = group[i]
-            if index[SLOT, j] < 0:
-                _make(
-                    j, busy, rows, K, source, F, up, low, g * up.shape[1], diagonal, index, cursor,
-                    wanted, table, stride,
-                )  # fmt: skip
+            if index[SLOT, j] < 0 and not _make(
+                j, busy, rows, K, source, F, up, low, g * up.shape[1], diagonal, index, cursor,
+                wanted, table, stride,
+            ):  # fmt: skip
+                break
             index[RECENT, index[SLOT, j]], row_i, row_j = 1, busy, index[SLOT, j] * cursor[PITCH]
             curve = np.float64(diagonal[i]) + np.float64(diagonal[j])
             curve -= 2.0 * np.float64(table[row_i + j])

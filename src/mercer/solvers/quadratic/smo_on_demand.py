@@ -1,7 +1,7 @@
 """All problems of a machine by the compiled loop of `smo_loop`: flat arrays in, solutions out.
 
 Threads take chunks of problems from a queue, the largest first. Large ones shrink (`shrinking`).
-What takes very many steps is left for `mercer.solvers.quadratic.decomposition`.
+What takes very many steps goes on with Newton steps in between (`free_newton`).
 """
 
 from __future__ import annotations
@@ -16,18 +16,39 @@ from mercer._machine.deadline import check_time, when_over
 from mercer._machine.threads import interruptible, run_threads
 from mercer._progress import progress
 from mercer.gram.operand import BLOCK, TOGETHER
-from mercer.solvers.quadratic.flat_problems import FRESH, IMAGE, STEPS, A, Problems
+from mercer.solvers.quadratic.flat_problems import (
+    COMPUTED,
+    FRESH,
+    IMAGE,
+    SAME,
+    STEPS,
+    A,
+    Problems,
+)
+from mercer.solvers.quadratic.free_newton import newton
 from mercer.solvers.quadratic.shrinking import Shrinking
 from mercer.tuning import (
+    SVM_BLOCK_ROWS,
+    SVM_BURST,
     SVM_CHUNK_ROWS,
     SVM_CHUNKS,
+    SVM_NEWTON_OPERATIONS,
     SVM_ONE_THREAD,
     SVM_SHORT_ROWS,
     SVM_SHRINK_ROWS,
+    SVM_STEPS,
 )
 
 if TYPE_CHECKING:
+    from mercer.gram.host import HostGram
     from mercer.solvers.quadratic.row_sources import Source
+
+
+#: Roundings of Σ|a| max k up to which a gap counts as rounding of f, once it no longer falls.
+GAP_ROUNDINGS = 4.0
+#: Steps, or steps per row, after which a problem without a limit ends: LIBSVM's problems of any use
+#: took a tenth of them, and ill-conditioned ones, a cubic kernel of data in hundreds, never end.
+MOST_STEPS, MOST_STEPS_PER_ROW = 2_000_000, 100
 
 
 class Stop(threading.Event):
@@ -70,6 +91,7 @@ class Worker:
         # Rows to compute, how many, and where each begins in x and in the table.
         self.wanted: np.ndarray = np.zeros(3 * TOGETHER + 1, dtype=np.int64)
         self.addresses: np.ndarray = np.zeros(9, dtype=np.int64)
+        self.among: HostGram | None = None  # K with a column per row of the present problem
         if function is not None:
             x, chosen = function.left, self.wanted[TOGETHER:]
             arrays = (function.numbers, x, self.Z, self.shape, table, chosen)
@@ -87,15 +109,60 @@ class Worker:
         tol: float,
         limits: np.ndarray,
         keep: int,
-        stop: np.ndarray,
+        stop: Stop,
     ) -> None:
-        """Call the compiled loop once, with the arrays of this thread."""
-        self.loop.solve_problems(
-            order, starts, variables, rows, groups, self.source.diagonal, self.K, self.right,
-            self.addresses, self.shape, self.Z, self.F, self.Q, self.p, self.up, self.low,
-            self.diagonal, self.index, self.cursor, self.wanted, self.ends, self.table, found, tol,
-            self.source.rounding, limits, keep, stop,
-        )  # fmt: skip
+        """Call the compiled loop, and again with the rows that it waits for, if it does."""
+        total = np.zeros(found.shape)
+        self.among = self.among if keep == SAME else None
+        while True:
+            self.loop.solve_problems(
+                order, starts, variables, rows, groups, self.source.diagonal, self.K, self.right,
+                self.addresses, self.shape, self.Z, self.F, self.Q, self.p, self.up, self.low,
+                self.diagonal, self.index, self.cursor, self.wanted, self.ends, self.table, found,
+                tol, self.source.rounding, limits, keep, stop.cell,
+            )  # fmt: skip
+            total += found
+            if not (self.source.by_blocks and self.wanted[TOGETHER]):
+                break
+            check_time()
+            try:
+                total[:, COMPUTED] += self._fill(rows, tol)
+            except KeyboardInterrupt:  # in a function of the user's, say
+                stop.set()
+                break
+            limits, keep = limits - found[:, STEPS].astype(np.int64), SAME
+        found[:] = total
+
+    def _fill(self, rows: np.ndarray, tol: float) -> int:
+        """Compute the row that the loop waits for, and those that violate the conditions most.
+
+        Nearly all of these are needed soon, and a block takes a Gram less time than its rows one
+        by one. Returns how many there were.
+        """
+        n, index, cursor, loop = len(rows), self.index, self.cursor, self.loop
+        if self.among is None:
+            whole = n == len(self.source.diagonal) and (np.diff(rows) == 1).all()
+            self.among = self.source.gram if whole else self.source.gram.take(columns=rows)
+        chosen = self.wanted[:1]
+        grows, shrinks = ((self.up - self.F).max(axis=0)[:n], (self.low + self.F).max(axis=0)[:n])
+        # At first all rows violate them, and those that matter are not known yet.
+        block = min(SVM_BLOCK_ROWS, int(cursor[loop.USED]) // 4)
+        for wish, other in ((grows, shrinks), (shrinks, grows)):
+            used = int(cursor[loop.USED])
+            most = min(int(cursor[loop.CAPACITY]) - used, block // 2)
+            missing = np.flatnonzero((index[loop.SLOT, :n] < 0) & (wish + other.max() > tol))
+            new = missing[np.argsort(-wish[missing], kind="stable")[:most]]
+            index[loop.SLOT, new] = np.arange(used, used + len(new))
+            index[loop.OWNER, used : used + len(new)] = new
+            cursor[loop.USED] += len(new)
+            chosen = np.concatenate([chosen, new])
+        new_rows = self.among.take(rows=rows[chosen]).dense()
+        new_rows[np.arange(len(chosen)), chosen] = self.source.diagonal[rows[chosen]]
+        pitch = int(cursor[loop.PITCH])
+        table = self.table[: len(self.table) // pitch * pitch].reshape(-1, pitch)
+        table[index[loop.SLOT, chosen], :n] = new_rows
+        table[index[loop.SLOT, chosen], n:] = 0
+        return len(chosen) - 1
 
     def images(
         self, rows: np.ndarray, moved: np.ndarray, by: np.ndarray, place: np.ndarray
@@ -105,6 +172,8 @@ class Worker:
         `place`: the index of each of `moved` in `rows`, or −1.
         """
         total = np.zeros(len(rows))
+        if self.source.by_blocks:
+            return np.asarray(self.source.gram.take(rows, moved) @ by, dtype=np.float64)
         if len(rows):
             self.loop.add_rows(
                 rows, moved, by, place, self.source.diagonal, self.K, self.right, self.addresses,
@@ -120,32 +189,60 @@ class Worker:
             a, rows = p.variables[part, A], p.rows[part]
             moved = np.flatnonzero(a)
             p.variables[part, IMAGE] = self.images(rows, rows[moved], a[moved], moved)
-        large = p.sizes[order] >= SVM_SHRINK_ROWS
+        large = (p.sizes[order] >= SVM_SHRINK_ROWS) | self.source.by_blocks
         for one in order[large].tolist():
-            Shrinking(self, p, one).solve(stop)
+            Shrinking(self, p.alone(one)).solve(stop)
         small = order[~large]
         if len(small):
             arrays = (small, p.starts, p.variables, p.rows, p.groups, p.found)
-            self.run(*arrays, p.tol, p.limits - p.taken, FRESH, stop.cell)
+            self.run(*arrays, p.tol, p.limits - p.taken, FRESH, stop)
             p.taken[small] += p.found[small, STEPS].astype(np.int64)
+        for one in np.intersect1d(order, p.late()).tolist() if self.source.last else ():
+            self._finish(p.alone(one), stop)
+
+    def _finish(self, one: Problems, stop: Stop) -> None:
+        """Take Newton steps on the free variables and steps of SMO in turn.
+
+        In a long narrow valley SMO alone would zigzag through millions of steps.
+        """
+        end = max(MOST_STEPS, MOST_STEPS_PER_ROW * len(one.rows))
+        end, started = end if one.max_iter < 0 else one.max_iter, int(one.taken[0])
+        best = np.inf, started  # the least gap, by halves, and the steps until then
+        unit = self.source.rounding * float(np.abs(self.source.diagonal).max())
+        # Where K is ill-conditioned to its rounding, conjugate directions come to no end.
+        self.cursor[self.loop.PLAIN] = self.loop.ALWAYS
+        while True:
+            one.measure()
+            gap, taken = float(one.gap[0]), int(one.taken[0])
+            best = (gap, taken) if gap < 0.5 * best[0] else best
+            at_rounding = gap <= GAP_ROUNDINGS * unit * float(np.abs(one.variables[:, A]).sum())
+            idle = at_rounding and taken - best[1] >= SVM_STEPS
+            if gap <= one.tol or taken >= end or idle or stop.is_set():
+                break
+            check_time()
+            moved = newton(self.source.gram, one, SVM_NEWTON_OPERATIONS * SVM_BURST * len(one.rows))
+            one.limits[0] = min(taken + SVM_BURST, end)
+            Shrinking(self, one).solve(stop)
+            if not moved and one.taken[0] == taken:
+                break  # neither can take a step: the gap is at the rounding of K
+        self.cursor[self.loop.PLAIN] = 0
 
 
 def solve_on_demand(
     problems: Problems, sources: Iterator[Source], threads: int, memory: int, what: str
-) -> bool | None:
+) -> bool:
     """Solve the problems in place, with the rows of K of one source after the other.
 
-    `memory`: bytes of each thread for rows of K. Returns whether Ctrl-C came; None where there is
-    no source.
+    `memory`: bytes of each thread for rows of K. Returns whether Ctrl-C came.
     """
-    interrupted = None
     order = np.argsort(-problems.sizes, kind="stable")
     for source in sources:
         interrupted = _solve(problems, source, order, threads, memory, what)
         problems.measure()
-        if interrupted or source.dtype == np.float64:
+        if interrupted or source.last:
             break
-        order = problems.rounded(source.rounding, source.diagonal)
+        again = np.union1d(problems.rounded(source.rounding, source.diagonal), problems.late())
+        order = again[np.argsort(-problems.sizes[again], kind="stable")]
         if not len(order):
             break
     return interrupted
@@ -158,7 +255,9 @@ def _solve(
     stop, sizes = Stop(), problems.sizes[order]
     most, work = int(sizes.max()), float(sizes @ sizes)
     padded = -(-most // BLOCK) * BLOCK
-    entries = max(2 * padded, min(padded * most, memory // source.dtype.itemsize))
+    entries = max(TOGETHER * padded, min(padded * most, memory // source.dtype.itemsize))
+    if source.gram.program.opaque:  # a black box may not bear calls from several threads
+        threads = 1
     one = Worker(source, problems.n_groups, most, np.empty(entries, source.dtype))
     if (len(order) == 1 and most <= SVM_SHORT_ROWS) or work <= SVM_ONE_THREAD:
         try:
@@ -167,7 +266,7 @@ def _solve(
         except KeyboardInterrupt:  # it came while the loop ran, which has ended
             return True
         check_time()
-        return False
+        return stop.is_set()
     chunks = _chunks(order, sizes, threads)
     queue, lock = iter(chunks), threading.Lock()
     # Here, and not in each thread: the memory of this thread was touched before.
@@ -193,7 +292,8 @@ def _solve(
         except KeyboardInterrupt:  # it came between two calls of the loop, and others have ended
             workers[0].solve(problems, order, stop)  # no step more: F is measured where it is
             return True
-        return False
+        check_time()
+        return stop.is_set()
 
 
 def _chunks(order: np.ndarray, sizes: np.ndarray, threads: int) -> list[np.ndarray]:

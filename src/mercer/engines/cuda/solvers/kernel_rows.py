@@ -1,4 +1,4 @@
-"""Rows of K on a device, kept or recomputed: what `mercer.gram.rows_of_k` is on the host.
+"""Rows of K on a device, kept or recomputed.
 
 60 000 rows in float32 are 14 GB, which a large GPU holds and computes in a tenth of a second. Where
 all of K does not fit the memory limit, blocks of it are computed when a step needs them.

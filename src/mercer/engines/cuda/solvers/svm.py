@@ -5,9 +5,9 @@
     │   F += K[:, W] Δa                                                    a launch
     └── gap over all rows ≤ tol: the problem leaves the batch              LIBSVM's rule
 
-It is the decomposition of `mercer.solvers.quadratic.decomposition`. The machine differs: a
-step of SMO costs the same for any W that fits the registers of a multiprocessor, so W is as large
-as that from the first turn on; and 45 problems take as long as the hardest of them.
+A step of SMO costs the same for any W that fits the registers of a multiprocessor, so W is as large
+as that from the first turn on; and 45 problems take as long as the hardest of them. (The processor
+takes its steps over all rows instead: `mercer.solvers.quadratic.smo_on_demand`.)
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from mercer._machine.threads import interruptible
 from mercer._progress import progress
 from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.memory import room_for
+from mercer.engines.cuda.solvers.gap_progress import GapProgress
 from mercer.engines.cuda.solvers.kernel_rows import KernelRows, kernel_rows
 from mercer.engines.cuda.solvers.smo_triton import smo
 from mercer.engines.cuda.solvers.svm_batch import (
@@ -37,7 +38,6 @@ from mercer.engines.cuda.solvers.svm_batch import (
 )
 from mercer.engines.cuda.solvers.working_block import newton
 from mercer.engines.cuda.triton_launch import current
-from mercer.solvers.quadratic.parallel import GapProgress
 from mercer.solvers.quadratic.problem import Quadratic, Solution, Task
 
 #: Variables of a working set: at most, and at least where memory is short.
