@@ -18,7 +18,7 @@ from mercer.selection.trainers.grid import GridTrainer
 
 #: What the choice of a learned metric takes, and what is left of it where most is settled, as the
 #: cubes of so many rows.
-CHOICE, REST = 5_000**3, 3_000**3
+CHOICE, SETTLED = 5_000**3, 3_000**3
 
 
 class RivalTrainer(GridTrainer):
@@ -52,7 +52,7 @@ class RivalTrainer(GridTrainer):
         if not self.rival.learns_metric:
             return super().work(n)
         solving = n**3 if self.centers_for(n) is None else n * (self.centers_for(n) or 0) ** 2
-        return (REST if self.settled else CHOICE) + ROUNDS * min(n, ROUND_ROWS) ** 3 + solving
+        return (SETTLED if self.settled else CHOICE) + ROUNDS * min(n, ROUND_ROWS) ** 3 + solving
 
     def blocks(self, fold: Fold) -> tuple[Any, Any]:
         return fold.examples()
