@@ -66,5 +66,6 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "min_reported_time": 60,
     "image_scrapers": ("matplotlib",),
+    "reset_modules": ("matplotlib", "sphinx_blocks.styled"),
     "parallel": 2,
 }

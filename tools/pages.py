@@ -30,8 +30,6 @@ FENCE = re.compile(
     r"^(?P<fence>`{3,})\{python\}\n(?P<body>.*?)^(?P=fence)[ ]*$", re.DOTALL | re.MULTILINE
 )
 OPTION = re.compile(r"^:[\w-]+:.*$\n?", re.MULTILINE)
-#: What a program draws itself has the colors of the library's pictures: Okabe and Ito's.
-COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
 
 
 @dataclass
@@ -52,7 +50,7 @@ class Page:
         matplotlib.use("Agg")
         import matplotlib.pyplot as plt
 
-        plt.rcParams["axes.prop_cycle"] = plt.cycler(color=COLORS)
+        plt.style.use("mercer.plot.mercer")  # what a program draws itself looks like the rest
         self.name, self.names, self.plt = name, {"__name__": "page"}, plt
 
     def run(self, code: str) -> Shown:

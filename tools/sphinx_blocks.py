@@ -13,7 +13,7 @@ from pages import Page, Shown
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from mercer.lab.compute.live import figure, from_address
+from mercer.lab.compute.live import figure, from_address, title
 from mercer.live import embedded, read, script
 
 DPI = 110
@@ -84,8 +84,6 @@ class Laboratory(SphinxDirective):
         return [nodes.container("", *said, *self.figure(), more, line, classes=["lab"])]
 
     def figure(self) -> list[nodes.Node]:
-        if self.arguments[0].startswith("panel=digits"):
-            return []
         panel, state = from_address(self.arguments[0])
         spec = figure(panel, state)
         pages: Any = self.env.temp_data
@@ -94,7 +92,7 @@ class Laboratory(SphinxDirective):
         folder.mkdir(exist_ok=True)
         name = f"{self.env.docname.replace('/', '-')}-still-{number}.png"
         stills.save(panel, state, folder / name)
-        alt = f"{spec['title']}, {state.kernel}"
+        alt = title(panel, state)
         still = nodes.image(uri=f"/drawn/{name}", alt=alt, classes=["drawn"])
         begin, end = (nodes.raw("", tag, format="html") for tag in ("<noscript>", "</noscript>"))
         return [nodes.raw("", embedded(spec), format="html"), begin, still, end]
@@ -112,6 +110,13 @@ def write_figures(app: Sphinx, _error: Any) -> None:
     folder = Path(app.outdir) / "_static"
     (folder / "live.js").write_text(f"{script()}figures_js.start();\n", encoding="utf-8")
     (folder / "live.css").write_text(read("live.css"), encoding="utf-8")
+
+
+def styled(_settings: Any, _file: str) -> None:
+    """Begin a script of the gallery with the library's look."""
+    import matplotlib.pyplot as plt
+
+    plt.style.use("mercer.plot.mercer")
 
 
 def items(

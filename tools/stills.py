@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from mercer.lab.compute.curves import curve
+from mercer.lab.compute.digits import training
 from mercer.lab.compute.grams import gram
 from mercer.lab.compute.models import fitted
 from mercer.lab.compute.states import VIEW, lattice
@@ -25,11 +26,18 @@ def save(panel: str, state: Any, path: Path) -> None:
     """One picture of a state."""
     figure, ax = plt.subplots(figsize=(3.6, 3.6))
     with warnings.catch_warnings(action="ignore"):
-        {"playground": _plane, "gram": _matrix, "curves": _curve}[panel](ax, state)
+        draw = {"playground": _plane, "gram": _matrix, "curves": _curve, "digits": _digits}
+        draw[panel](ax, state)
     ax.set_xticks([])
     ax.set_yticks([])
     figure.savefig(path, dpi=100, bbox_inches="tight")
     plt.close(figure)
+
+
+def _digits(ax: Any, _state: Any) -> None:
+    """What the judges learned from; the drawing itself is the page's."""
+    rows = training()[0][:16].reshape(4, 4, 8, 8)
+    ax.imshow(rows.transpose(0, 2, 1, 3).reshape(32, 32), cmap="gray_r")
 
 
 def _plane(ax: Any, state: Any) -> None:

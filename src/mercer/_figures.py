@@ -11,8 +11,15 @@ import numpy as np
 COLORS = ("#1f5fa8", "#b4540a", "#17805f", "#a8497f", "#c08a00", "#5ba3d9", "#7f7f7f", "#8a7a1c")
 #: A second sign beside the color: one mark per class.
 MARKERS = "oDs^vP*X"
-#: Boundaries, arrows and rings; things of lesser weight; behind a plane of inputs.
-INK, QUIET, WELL = "#1b1c1e", "#8f9299", "#f6f4ee"
+#: Boundaries, arrows and rings; things of lesser weight.
+INK, QUIET = "#1b1c1e", "#8f9299"
+
+
+def styled() -> Any:
+    """A context in which figures are made with the library's look."""
+    from matplotlib import style
+
+    return style.context("mercer.plot.mercer")
 
 
 def axes(ax: Any = None, size: tuple[float, float] = (5.0, 4.0), projection: Any = None) -> Any:
@@ -41,14 +48,14 @@ def row_of_axes(
         import matplotlib.pyplot as plt
     except ImportError:
         raise ImportError("pictures need matplotlib: pip install matplotlib") from None
-    with plt.rc_context({"figure.max_open_warning": 0}):
-        columns = columns or count
-        rows = -(-count // columns)
-        whole = (columns * size[0], rows * size[1])
-        figure = plt.figure(figsize=whole, layout="constrained")
+    columns = columns or count
+    rows = -(-count // columns)
     kinds = (*projections, *[None] * (count - len(projections)))
-    axes = [figure.add_subplot(rows, columns, i + 1, projection=kinds[i]) for i in range(count)]
-    return tuple(axes)
+    with styled(), plt.rc_context({"figure.max_open_warning": 0}):
+        figure = plt.figure(figsize=(columns * size[0], rows * size[1]), layout="constrained")
+        return tuple(
+            figure.add_subplot(rows, columns, i + 1, projection=kinds[i]) for i in range(count)
+        )
 
 
 def few_ticks_in_space(ax: Any, zoom: float) -> Any:
@@ -59,11 +66,11 @@ def few_ticks_in_space(ax: Any, zoom: float) -> Any:
     return ax
 
 
-def shades(scale: float = 1.0) -> Any:
+def shades() -> Any:
     """Colors of a score: paper at 0, toward the first class below and the second above."""
     from matplotlib.colors import LinearSegmentedColormap, to_rgb
 
-    ends: Any = [[1 - 0.55 * scale * (1 - c) for c in to_rgb(COLORS[i])] for i in (0, 1)]
+    ends: Any = [[1 - 0.55 * (1 - c) for c in to_rgb(COLORS[i])] for i in (0, 1)]
     return LinearSegmentedColormap.from_list("score", [ends[0], "white", ends[1]])
 
 
@@ -95,25 +102,21 @@ def as_circles(ax: Any, X: np.ndarray) -> None:
 
 
 def tidy(ax: Any, title: str = "", x: str = "", y: str = "") -> Any:
-    """Title and labels where they are given; no frame where nothing is."""
+    """Title and labels where they are given."""
     if title:
-        ax.set_title(title, family=["serif", "sans-serif"], color=INK)
+        ax.set_title(title, family=["serif", "sans-serif"])
     if x:
         ax.set_xlabel(x)
     if y:
         ax.set_ylabel(y)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    ax.spines[:].set_color(QUIET)
-    ax.tick_params(color=QUIET, labelcolor=INK)
     return ax
 
 
 def bare(ax: Any, title: str = "") -> Any:
     """Axes without ticks and frame, for images and diagrams."""
-    ax.set(xticks=[], yticks=[], title=title)
+    ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
-    return ax
+    return tidy(ax, title)
 
 
 def legend(ax: Any, **options: Any) -> None:

@@ -95,12 +95,12 @@ def test_a_column_of_free_text_is_what_is_learned_from(tmp_path):
     assert "columns left out, different in (almost) every row: id" in found.notes
 
 
-def test_text_beside_numbers_is_left_out_and_can_be_asked_for(tmp_path):
-    lines = [f"{i},message number {i},{i % 2}" for i in range(80)]
-    text = "n,text,y\n" + "\n".join(lines)
+def test_text_beside_numbers_is_kept_and_names_are_left_out(tmp_path):
+    lines = [f"{i},message number {i},{i % 2},id-{i}" for i in range(80)]
+    text = "n,text,y,id\n" + "\n".join(lines)
     found = load(tmp_path, text, "y")
-    assert list(found.X.columns) == ["n"]
-    assert "columns=['text']" in " ".join(found.notes)
+    assert list(found.X.columns) == ["n", "text"]
+    assert "columns=['id']" in " ".join(found.notes)
     assert load(tmp_path, text, "y", columns=["text"]).kind == "strings"
     assert load(tmp_path, text, "y", columns="n").kind == "table"
     with pytest.raises(DataError, match="Did you mean 'text'"):

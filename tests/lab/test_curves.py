@@ -92,4 +92,4 @@ def test_a_gram_matrix_is_ordered_by_class(ask, state):
     assert reply.arrays["values"].sum() == pytest.approx(40.0, rel=1e-3)
     # Distances in three dimensions are at most those in feature space.
     apart = np.linalg.norm(places[:, None] - places[None], axis=2)
-    assert (apart <= reply.arrays["distances"] + 1e-4).all()
+    assert (np.square(apart) <= 2.0 - 2.0 * K + 1e-4).all()

@@ -1,4 +1,4 @@
-"""Digits without sockets: three learners, the images that voted, the script."""
+"""Digits without sockets: what the page learns from, the script, and drawings that are none."""
 
 import contextlib
 import io
@@ -10,39 +10,27 @@ from mercer import data
 from mercer.lab.compute.digits import LEARNED
 
 
-@pytest.fixture(scope="module")
-def drawings():
-    """Digits that were not learned from."""
+def test_the_page_learns_from_the_bundled_digits(ask):
+    reply = ask("digits")
     found = data.digits()
-    return np.asarray(found.X)[LEARNED:], np.asarray(found.y).astype(int)[LEARNED:]
+    assert reply.facts["labels"] == "".join(str(int(v)) for v in found.y[:LEARNED])
+    np.testing.assert_array_equal(reply.arrays["images"], np.asarray(found.X)[:LEARNED])
 
 
-def test_three_learners_read_digits(ask, drawings):
-    X, y = drawings
-    reply = ask("digits", images=X[:30].tolist())
-    names = [one["name"] for one in reply.facts["answers"]]
-    assert names == ["perceptron", "svm", "tangent"]
-    for one in reply.facts["answers"]:
-        assert np.mean(np.array(one["said"]) == y[:30]) > 0.8
-        assert reply.arrays[one["name"]].shape == (8, 64)
-        assert len(one["voters"]) == 8
-    for one in reply.facts["answers"][:2]:  # the first four speak for the answer
-        weights = [v["weight"] for v in one["voters"]]
-        assert min(weights[:4]) > 0 > max(weights[4:])
-        assert one["voters"][0]["label"] == one["said"][0]
-
-
-def test_the_script_gives_the_same_answers(ask, drawings):
-    image = np.round(drawings[0][3], 4).tolist()
-    said = [one["said"][0] for one in ask("digits", images=[image]).facts["answers"]]
+def test_the_script_reads_a_drawing(ask):
+    image = np.round(data.digits().X[LEARNED + 3], 4).tolist()
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        exec(ask("digits_script", images=[image]).facts["script"], {})  # noqa: S102 (our own)
-    assert [int(line.split()[-1]) for line in out.getvalue().splitlines()] == said
+        exec(ask("digits_script", image=image).facts["script"], {})  # noqa: S102 (our own)
+    said = [int(line.split()[-1]) for line in out.getvalue().splitlines()]
+    assert said == 3 * [int(data.digits().y[LEARNED + 3])]
 
 
-@pytest.mark.parametrize(
-    "bad", [[], [[0.0] * 63], [[2.0] * 64], [[0.0] * 64] * 40, "x", [["a"] * 64]]
-)
+@pytest.mark.parametrize("bad", [[], [0.0] * 63, [2.0] * 64, [[0.0] * 64], "x", ["a"] * 64])
 def test_other_things_are_no_drawings(ask, bad):
-    assert "error" in ask("digits", images=bad).facts
+    assert "error" in ask("digits_script", image=bad).facts
+
+
+@pytest.mark.parametrize("bad", ["x", {"strokes": 3}, {"strokes": "x" * 100_000}])
+def test_other_things_are_not_shared(ask, bad):
+    assert "error" in ask("share", panel="digits", state=bad).facts

@@ -199,6 +199,9 @@ def test_errors_after_every_visit_end_where_the_model_is(ask, state, learner, pr
     assert len(path) == len(ask("field", state=given, size=8, visits=True).arrays["index"])
     assert path[-1] == pytest.approx(reply.facts["training"], abs=0.011)  # ties of votes
     assert path.max() > path[-1]
+    left = reply.arrays["left_path"]
+    assert left[-1] == pytest.approx(reply.facts["left_out"], abs=0.026)  # a vote may be a tie
+    assert left.max() > left[-1]
     if learner == "perceptron":
         read = State.read(given)
         model = LEARNERS[learner].make(read.parsed, {})

@@ -24,7 +24,6 @@ BOXES = sorted(
         for found in re.findall(
             r"^```\{lab\} (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE
         )
-        if not found.startswith("panel=digits")
     }
 )
 MOST_BYTES = 300_000
@@ -145,6 +144,13 @@ SLIDE = """async () => {
 @pytest.mark.parametrize("query", BOXES)
 def test_every_figure_moves(opened, query):
     _, page = opened(query)
+    if "panel=digits" in query:
+        said = page.inner_text(".answers")
+        page.focus(".stage canvas")
+        page.keyboard.press("5")
+        settle(page)
+        assert page.inner_text(".answers") != said
+        return
     before = page.evaluate("document.querySelector('.main canvas').toDataURL()")
     text = page.inner_text(".k")
     page.evaluate(SLIDE)
@@ -167,6 +173,39 @@ def test_the_errors_shown_are_the_library_s(opened):
     index = page.evaluate("[...document.querySelector('.mercer-live').figure.model.trace.index]")
     assert np.array_equal(index, found.trace.index)
     assert f"{found.model.n_mistakes_} mistake" in page.inner_text(".where")
+
+
+@pytest.mark.parametrize("learner", ["perceptron", "averaged", "voted"])
+@pytest.mark.parametrize("data", ["moons", "three"])
+def test_the_errors_over_the_visits_are_the_library_s(opened, learner, data):
+    from mercer.lab.compute.playground import errors
+
+    query = f"panel=playground&data={data}&kernel=gaussian(0.3)&learner={learner}&noise=0.2&n=60"
+    state, page = opened(query)
+    arrays = errors({"state": json.loads(state.key)}).arrays
+    found = page.evaluate("""() => Object.fromEntries(Object.entries(
+      document.querySelector(".mercer-live").figure.courses).map(([name, v]) => [name, [...v]]))""")
+    for mine, theirs in (("training", "training"), ("left", "left"), ("fresh", "test")):
+        np.testing.assert_allclose(found[mine], arrays[f"{theirs}_path"], atol=1e-12)
+    assert "Error after visit" in page.inner_text(".course")
+    page.focus(".time input")
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    assert f"visit 1: training {100 * found['training'][0]:.1f} %" in page.inner_text(".course")
+
+
+def test_a_drawn_digit_is_read_in_the_page(opened):
+    _, page = opened("panel=digits&strokes=t6&as=drawn&shift=0.14")
+    said = "[...document.querySelectorAll('.digit')].map((e) => e.textContent).join('')"
+    assert page.evaluate(said) == "116"
+    page.click("text=Clear")
+    box = page.locator(".stage canvas").bounding_box()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.2 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.8 * box["height"], steps=12)
+    page.mouse.up()
+    settle(page)
+    assert page.evaluate(said)[::2] == "11"  # to the support vectors a bare bar is a 9
 
 
 def test_play_scrub_and_drag(opened):
@@ -231,20 +270,42 @@ def test_the_page_of_a_film_makes_the_film_s_visits(browser, tmp_path):
     assert not wrong
 
 
-#: Two million exponentials in the same page: what a machine that is busy otherwise is measured by.
-EXPONENTIALS = """() => {
-  const began = performance.now();
-  let sum = 0;
-  for (let i = 0; i < 2_000_000; i++) sum += Math.exp(-i * 1e-6);
-  return sum > 0 ? performance.now() - began : 0;
+#: One place of the slider after another, and the frame in which the picture is on the screen.
+STEP = """async (step) => {
+  const input = document.querySelector(".side input[type=range]");
+  const part = step * 7 % 10 / 10;
+  input.value = Number(input.min) + part * (Number(input.max) - Number(input.min));
+  input.dispatchEvent(new Event("input", {bubbles: true}));
+  await new Promise(requestAnimationFrame);
 }"""
+
+
+def frame_times(page, steps=30):
+    """What each step of a slider takes of the page's thread, in ms of that thread's own clock.
+
+    Not of the wall's: other programs do not count.
+    """
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def clock():
+        found = session.send("Performance.getMetrics")["metrics"]
+        return 1e3 * next(one["value"] for one in found if one["name"] == "ThreadTime")
+
+    times = []
+    for step in range(steps):
+        began = clock()
+        page.evaluate(STEP, step)
+        times.append(clock() - began)
+    return times
 
 
 @pytest.mark.parametrize("learner", ["perceptron", "svm", "ridge"])
 def test_a_slider_draws_two_hundred_points_within_a_frame(opened, learner):
     _, page = opened(f"panel=playground&data=spirals&kernel=gaussian(0.3)&learner={learner}&n=200")
-    seen = [(page.evaluate(SLIDE), page.evaluate(EXPONENTIALS)) for _ in range(5)]
-    assert any(slide <= max(FRAME, busy) for slide, busy in seen), seen
+    frame_times(page)  # until the browser has compiled the loops
+    medians = [float(np.median(frame_times(page))) for _ in range(3)]
+    assert min(medians) <= FRAME, medians
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -197,8 +197,11 @@ def test_the_words_that_decided_are_the_messages_own():
 
 def test_one_row_is_one_example():
     X, y = data.moons(40)
-    f = KernelSVC("gaussian(0.5)").fit(X, y).expansion_
+    model = KernelSVC("gaussian(0.5)").fit(X, y)
+    f = model.expansion_
     same = [[bar.get_width() for bar in plot.contributions(f, x).patches] for x in (X[0], X[:1])]
     assert same[0] == same[1]
     texts = [[t.get_text() for t in plot.network(f, x).texts] for x in (X[0], X[:1])]
     assert texts[0] == texts[1]
+    assert [b.get_width() for b in plot.contributions(model, X[0]).patches] == same[0]
+    assert [t.get_text() for t in plot.network(model, X[0]).texts] == texts[0]

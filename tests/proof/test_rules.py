@@ -153,3 +153,12 @@ def test_proofs_need_numpy_only():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert not {"scipy", "mpmath", "sklearn"} & set(loaded.stdout.split())
+
+
+def test_a_function_that_gives_one_number_for_all_rows_is_no_weight():
+    """`np.sum` over a whole table: a proof calls f, and says what it gave."""
+    assert prove(mk.Gaussian(2.0).reweight(lambda Z: Z.sum(axis=1)))
+    found = prove(mk.Gaussian(2.0).reweight(np.sum), n_features=2)
+    assert not found
+    assert "1 numbers for 3 rows" in str(found)
+    assert prove(mk.Gaussian(2.0).reweight(lambda Z: Z[:, 9]))  # of wider tables

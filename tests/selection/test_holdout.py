@@ -68,7 +68,7 @@ def test_of_many_rows_a_fifth_is_kept_back_and_later_fitted(monkeypatch):
     assert (board.n_rows, board.saved.rows) == (150, 150)
     assert set(board.oof.rows).isdisjoint(board.headline.predictions.rows)
     assert len(board.oof.rows) == 120
-    monkeypatch.setattr("mercer.selection.comparison.REFIT_ROWS", 100)
+    monkeypatch.setattr("mercer.selection.comparison.ALL_ROWS", 100)
     board = mercer.selection.compare(X, y, **FEW)
     assert board.saved.rows == 120
     assert "fitted on 120 of 150 rows" in str(board)

@@ -6,6 +6,7 @@ import pytest
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
+import mercer
 from mercer.data import Dataset
 from mercer.selection.folds import draw_order, splits_of, within
 from mercer.selection.metrics import METRICS, metric_of, needs
@@ -125,9 +126,32 @@ def test_one_column_of_text_is_text():
     rows, made = prepared(table.assign(id=[f"id{i}" for i in range(40)])[["id", "sms"]], y)
     assert rows[3] == "message number 3"
     assert Pipeline(list(made.steps)).fit_transform(table)[3] == "message number 3"
-    found = Dataset.of(table.assign(n=range(40)), y)
-    assert found.names == ("n",)
-    assert "free text left out: sms" in " ".join(found.notes)
+    found = Dataset.of(table.assign(n=range(40), id=[f"id{i}" for i in range(40)]), y)
+    assert found.names == ("sms", "n")
+    assert "free text left out: id" in " ".join(found.notes)
+
+
+def test_text_beside_columns_becomes_topics(tmp_path):
+    rng = np.random.default_rng(0)
+    dull = [" ".join(rng.choice(["a", "the", "of", "then", "when", "so"], 6)) for _ in range(300)]
+    kind = rng.integers(2, size=300)
+    X = pd.DataFrame({
+        "n": rng.normal(size=300),
+        "town": rng.choice(["Ulm", "Bonn"], 300),
+        "said": [f"{w} {('quite good', 'rather bad')[k]}" for w, k in zip(dull, kind, strict=True)],
+    })  # fmt: skip
+    X.loc[3, "said"] = None
+    y = np.where(kind == 1, "bad", "good")
+    rows, made = prepared(X, y)
+    assert rows.shape == (300, 1 + 2 + 50)
+    assert "text becomes 50 topics: said" in made.notes
+    # Numbers have a variance of 1 each, and so have all topics together as much as all of these.
+    assert np.square(rows[:, 3:]).sum(axis=1).mean() == pytest.approx(3.0, rel=0.1)
+    board = mercer.compare(X[:200], y[:200], learners=["ridge"], holdout=None)
+    assert board.best.score(X[200:], y[200:]) > 0.95
+    mercer.save(board.best, tmp_path / "m")
+    new = X[200:][["said", "town", "n"]]  # in another order, with a gap
+    assert np.array_equal(mercer.load(tmp_path / "m").predict(new), board.best.predict(X[200:]))
 
 
 def test_rows_of_a_table_may_come_as_arrays():

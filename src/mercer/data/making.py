@@ -184,13 +184,21 @@ def _chosen(frame: Any, columns: str | Sequence[str]) -> list[str]:
     return wanted
 
 
+#: Words that a cell of text has on average, if it is more than a name.
+WORDS = 3.0
+
+
 def _without_text(found: Dataset, types: dict[str, str]) -> Dataset:
-    """Text is left out where there is anything else; of nothing but text, the longest is kept."""
+    """Text of single words is left out where there is anything else; of nothing but text, the
+    longest column is kept."""
     frame, notes = found.X, list(found.notes)
     free = [c for c, kind in types.items() if kind == "text"]
     free.sort(key=lambda c: float(frame[c].fillna("").str.len().mean()))
-    rest = tuple(c for c in types if types[c] != "text")
-    if rest:
+    others = [c for c in types if types[c] != "text"]
+    if others:
+        blanks = {c: float(frame[c].fillna("").str.count(r"\S\s+(?=\S)").mean()) for c in free}
+        free = [c for c in free if blanks[c] < WORDS - 1]
+        rest = tuple(c for c in types if c not in free)
         if free:
             hint = f"(to learn from it alone: columns=[{free[-1]!r}])"
             notes.append(Note("columns", f"free text left out: {listed(free)} {hint}"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -181,8 +182,18 @@ class Reweight(SameFeatures):
 
     def claim(self, n_features: int | None = None) -> Claim:
         part = self.kernel.claim(n_features)
-        claim = closed_under(self, "f(x) k(x, z) f(z)", [part], "features f(x) φ(x)")
+        rule = "f(x) k(x, z) f(z)"
+        if self.takes == "vectors" and (wrong := self._miscounted(n_features or 2)):
+            return Claim(None, rule, self, wrong)
+        claim = closed_under(self, rule, [part], "features f(x) φ(x)")
         return replace(claim, generic=False)  # f may be zero
+
+    def _miscounted(self, columns: int) -> str:
+        """What is wrong with what f gives for three rows; empty where f cannot be tried on them."""
+        with np.errstate(all="ignore"), suppress(Exception):
+            count = np.size(resolve(self.f)(np.arange(3.0 * columns).reshape(3, columns) / 7))
+            return "" if count == 3 else f"f gave {count} numbers for 3 rows, not one for each"
+        return ""
 
     def features(self, X: Any) -> np.ndarray:
         phi = self.kernel.features(X)

@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._bases import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from mercer._suggest import suggest
 from mercer.data.columns import as_floats, find_types
 from mercer.data.making import as_frame as data_frame
@@ -35,7 +35,7 @@ _GROUPS = {
     "day.month": "date",
     "month/day": "date",
     "category": "category",
-    "text": "category",
+    "text": "text",
 }
 
 
@@ -59,7 +59,7 @@ class TableColumns(TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    numbers_, categories_, dates_, dropped_ : list of str
+    numbers_, categories_, dates_, texts_, dropped_ : list of str
         Which column is what.
 
     Examples
@@ -84,10 +84,10 @@ class TableColumns(TransformerMixin, BaseEstimator):
             if doubled:
                 raise ValueError(f"columns with the same name: {', '.join(map(repr, doubled[:5]))}")
             types = find_types(frame)
-        groups: dict[str, list[str]] = {"number": [], "date": [], "category": [], "": []}
+        groups: dict[str, list[str]] = {k: [] for k in ("number", "date", "category", "text", "")}
         for name, kind in types.items():
             groups[_GROUPS.get(kind, "")].append(name)
-        self.numbers_, self.dates_, self.categories_, self.dropped_ = groups.values()
+        self.numbers_, self.dates_, self.categories_, self.texts_, self.dropped_ = groups.values()
         #: Columns that must be read in a way of their own, and which.
         self.written_: dict[str, str] = {c: kind for c, kind in types.items() if kind in _WRITTEN}
         if len(self.dropped_) == len(types):
@@ -107,7 +107,7 @@ class TableColumns(TransformerMixin, BaseEstimator):
         read = {c: convert(frame[c], kind) for c, kind in own.items() if c in frame.columns}
         frame = frame.assign(**read) if read else frame
         known = set(frame.columns)
-        wanted = [*self.numbers_, *self.dates_, *self.categories_]
+        wanted = self.get_feature_names_out().tolist()
         missing = [c for c in wanted if c not in known]
         if missing:
             shown = ", ".join(map(repr, missing[:5]))
@@ -125,14 +125,15 @@ class TableColumns(TransformerMixin, BaseEstimator):
                 values = np.column_stack([_numbers(block[c]) for c in self.numbers_])
             parts.append(pd.DataFrame(values, index=frame.index, columns=self.numbers_))
         others = {c: _numbers(frame[c]) for c in self.dates_}
-        others |= {c: _texts(frame[c]) for c in self.categories_}
+        others |= {c: _texts(frame[c]) for c in wanted if c not in (*self.numbers_, *self.dates_)}
         if others:
             parts.append(pd.DataFrame(others, index=frame.index))
         return pd.concat(parts, axis=1)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         check_is_fitted(self)
-        return np.array([*self.numbers_, *self.dates_, *self.categories_], dtype=object)
+        texts = getattr(self, "texts_", [])  # models of 0.2 have none
+        return np.array([*self.numbers_, *self.dates_, *self.categories_, *texts], dtype=object)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

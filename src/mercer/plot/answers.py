@@ -16,7 +16,7 @@ def contributions(expansion: Any, x: Any, most: int = 15, output: int = 0, ax: A
     Parameters
     ----------
     expansion : KernelExpansion
-        Of a fitted model: ``model.expansion_``.
+        A fitted model, or its ``model.expansion_``.
     x : array of shape (1, n_features) or one example
         Whose score is explained.
     most : int, default 15
@@ -37,6 +37,7 @@ def contributions(expansion: Any, x: Any, most: int = 15, output: int = 0, ax: A
     >>> X, y = data.moons(60)
     >>> ax = plot.contributions(KernelSVC("gaussian(0.5)").fit(X, y).expansion_, X[:1])
     """
+    expansion = getattr(expansion, "expansion_", expansion)
     parts = np.asarray(expansion.contributions(one_row(expansion, x)), dtype=float)
     parts = parts if parts.ndim == 1 else parts[:, output]
     names = [f"point {i}" for i in range(len(parts))]
@@ -119,7 +120,7 @@ def network(expansion: Any, x: Any = None, most: int = 5, output: int = 0, ax: A
     Parameters
     ----------
     expansion : KernelExpansion
-        Of a fitted model: ``model.expansion_``.
+        A fitted model, or its ``model.expansion_``.
     x : array of shape (1, n_features) or None
         A query whose values are written.
     most : int, default 5
@@ -141,6 +142,7 @@ def network(expansion: Any, x: Any = None, most: int = 5, output: int = 0, ax: A
     >>> model = KernelPerceptron("polynomial(2)", shuffle=False).fit(X, y)
     >>> ax = plot.network(model.expansion_, X[:1])
     """
+    expansion = getattr(expansion, "expansion_", expansion)
     coef = np.asarray(expansion.coef, dtype=float)
     coef = coef if coef.ndim == 1 else coef[:, output]
     order = np.sort(np.argsort(-np.abs(coef), kind="stable")[:most])
@@ -164,8 +166,7 @@ def network(expansion: Any, x: Any = None, most: int = 5, output: int = 0, ax: A
     score = "" if x is None else f"\n= {np.ravel(expansion(np.asarray(x)))[output]:.3g}"
     _node(ax, 2, 0.5, f"Σ αᵢK(xᵢ, x){score}")
     left = len(coef) - len(order)
-    ax.set_title("score(c, x)" + (f": {len(order)} of {len(coef)} points" if left else ""))
-    return ax
+    return tidy(ax, "score(c, x)" + (f": {len(order)} of {len(coef)} points" if left else ""))
 
 
 def _node(ax: Any, x: float, y: float, text: str) -> None:

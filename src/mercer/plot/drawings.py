@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._figures import axes, bare, color_of, legend
+from mercer._figures import axes, bare, color_of, legend, tidy
 from mercer.plot.rasters import Shape, image_shape
 
 
@@ -86,12 +86,10 @@ def glyph(image: Any, shape: Shape | None = None, ax: Any = None) -> Any:
             ax.plot(points[:, 1], points[:, 0], marker, color=color_of(color), markersize=8,
                     markeredgecolor="white", label=name)  # fmt: skip
     numbers = features.transform(flat)[0]
-    ax.set_title(
-        f"loops {numbers[0]:g}, joints {numbers[1]:g} + {numbers[2]:g}, angles {numbers[3]:g}, "
-        f"ink {numbers[4]:.1f}", fontsize="small",
-    )  # fmt: skip
+    loops, threes, fours, angles, ink = numbers[:5]
     legend(ax, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, fontsize="x-small")
-    return ax
+    words = f"loops {loops:g}, joints {threes:g} + {fours:g},\nangles {angles:g}, ink {ink:.1f}"
+    return tidy(ax, words)
 
 
 def strokes(paths: Sequence[Any], ax: Any = None, title: str = "") -> Any:

@@ -14,7 +14,6 @@ from mercer.kernels import BSpline, Gaussian, Kernel, Laplacian, Linear, Polynom
 #: Parameters that a title always tells, by their sign; others where they are not the default.
 _SIGNS = {
     "sigma": "σ",
-    "gamma": "γ",
     "length": "ℓ",
     "degree": "d",
     "rate": "λ",
@@ -87,11 +86,11 @@ def kernel_shape(
         ax.plot(where, values, color=color_of(0))
         ax.axvline(at[0, 0], color=QUIET, linewidth=0.8)
         return tidy(ax, kernel_title(k), "z", f"k({at[0, 0]:g}, z)")
-    filled = ax.contourf(*where, values, levels=24, cmap="viridis")
+    filled = ax.contourf(*where, values, levels=24, cmap="gray_r")
     low, high = values.min(), values.max()
     # No line at the lowest value: where k is 0 on a whole region it would frame the picture.
     ax.contour(*where, values, np.linspace(low, high, 9)[1:-1], colors="white", linewidths=0.4)
-    ax.plot(*at[0], marker="+", color="white", markersize=12)
+    ax.plot(*at[0], marker="+", color=color_of(1), markersize=12)
     ax.figure.colorbar(filled, ax=ax, shrink=0.85)
     ax.set_aspect("equal")
     return tidy(ax, kernel_title(k), "z₁", "z₂")
@@ -125,11 +124,10 @@ def kernel_surface(
     """
     k, _, (a, b), values = _around(kernel, center, extent, 61)
     ax = axes(ax, (4.4, 3.8), "3d")
-    ax.plot_surface(a, b, values, cmap="viridis", rcount=61, ccount=61, linewidth=0, alpha=0.95)
+    ax.plot_surface(a, b, values, cmap="gray_r", rcount=61, ccount=61, linewidth=0, alpha=0.95)
     ax.set_xlabel("z₁", labelpad=-4)
     ax.set_ylabel("z₂", labelpad=-4)
-    ax.set_title(kernel_title(k), fontsize="medium")
-    return few_ticks_in_space(ax, 0.86)
+    return few_ticks_in_space(tidy(ax, kernel_title(k)), 0.95)
 
 
 #: The five pictures of "Perceptron and Kernels", with the point around which each is drawn.
@@ -167,7 +165,8 @@ def kernel_gallery(kernels: Any = LECTURE_KERNELS, ax: Any = None) -> tuple[Any,
     5
     """
     pairs = [k if isinstance(k, tuple) else (k, (0.0, 0.0)) for k in kernels]
-    row = row_of_axes(ax, len(pairs), (2.5, 2.6), *["3d"] * len(pairs), columns=3)
+    columns = 2 if len(pairs) == 4 else 3
+    row = row_of_axes(ax, len(pairs), (2.5, 2.6), *["3d"] * len(pairs), columns=columns)
     for each, (kernel, center) in zip(row, pairs, strict=True):
         kernel_surface(kernel, center, ax=each)
     return row

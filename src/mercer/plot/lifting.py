@@ -156,7 +156,8 @@ def _in_space(
     if model.found and model.features.shape[1] == 3:
         plane_in_space(ax, model.w, model.b, *frame(phi[:, :3], 0.1))
     scatter(ax, phi[:, :3], y, 34.0, labels)
-    ax.set(xlabel="φ₁", ylabel="φ₂", zlabel="φ₃", title="feature space")
+    ax.set(xlabel="φ₁", ylabel="φ₂", zlabel="φ₃")
+    tidy(ax, "feature space")
     return few_ticks_in_space(ax, 0.82)
 
 
@@ -220,6 +221,6 @@ def before_and_after(X: Any, y: Any, feature_map: Any, ax: Any = None) -> tuple[
         decision_regions(model, X, y, left)
     else:
         points(X, y, left)
-    left.set_title("input space")
+    tidy(left, "input space")
     feature_space(X, y, feature_map, right, model, labels=False)
     return left, right

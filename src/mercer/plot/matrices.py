@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._examples import count
-from mercer._figures import QUIET, axes, color_of, legend, tidy
+from mercer._figures import INK, QUIET, axes, color_of, legend, shades, tidy
 from mercer.kernels import as_kernel
 from mercer.plot.kernels import kernel_title
 
@@ -64,23 +64,21 @@ def gram(
     sort = not numbers if sort is None else sort
     if y is not None:
         y = np.asarray(y)[index]
-        if sort:
-            order = np.argsort(y, kind="stable")
-            index, y = index[order], y[order]
     K = np.asarray(k.gram(X).block(index, index), dtype=float)
     if sort and y is not None:
         chain = chained(K, y)
-        index, K = index[chain], K[np.ix_(chain, chain)]
+        index, y, K = index[chain], y[chain], K[np.ix_(chain, chain)]
     top, clipped = _brightest(K)
-    image = ax.imshow(K, cmap="viridis", interpolation="nearest", vmax=top)
+    most = top or float(np.abs(K).max(initial=0.0))
+    look = {"vmin": -most, "vmax": most, "cmap": shades()} if (K < 0).any() else {"cmap": "gray_r"}
+    image = ax.imshow(K, interpolation="nearest", **{"vmax": top, **look})
     if numbers:
-        _entries(ax, K, index)
+        _entries(image, K, index)
     else:
         ax.figure.colorbar(image, ax=ax, shrink=0.85, extend="max" if clipped else "neither")
         if y is not None:
             _class_lines(ax, y)
-    ax.set_title(kernel_title(k) if title is None else title)
-    return ax
+    return tidy(ax, kernel_title(k) if title is None else title)
 
 
 def chained(K: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -102,11 +100,11 @@ def chained(K: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.array(order)
 
 
-def _entries(ax: Any, K: np.ndarray, index: np.ndarray) -> None:
+def _entries(image: Any, K: np.ndarray, index: np.ndarray) -> None:
     """The numbers themselves, and the names of the examples beside them."""
-    middle = (float(K.min()) + float(K.max())) / 2
+    ax = image.axes
     for (i, j), value in np.ndenumerate(K):
-        color = "white" if value < middle else "black"
+        color = "white" if sum(image.to_rgba(value)[:3]) < 1.5 else INK
         ax.text(j, i, f"{value:.3g}", ha="center", va="center", color=color)
     names = [f"$x^{{{i + 1}}}$" for i in index]
     ax.set_xticks(range(len(index)), names)
@@ -117,8 +115,8 @@ def _entries(ax: Any, K: np.ndarray, index: np.ndarray) -> None:
 def _class_lines(ax: Any, y: np.ndarray) -> None:
     edges = np.flatnonzero(y[1:] != y[:-1]) + 0.5
     for edge in edges:
-        ax.axhline(edge, color="white", linewidth=0.6)
-        ax.axvline(edge, color="white", linewidth=0.6)
+        ax.axhline(edge, color=INK, linewidth=0.8)
+        ax.axvline(edge, color=INK, linewidth=0.8)
     bounds = np.concatenate([[-0.5], edges, [len(y) - 0.5]])
     middles = (bounds[1:] + bounds[:-1]) / 2
     ax.set_yticks(middles, [str(y[int(m)]) for m in middles])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._figures import axes, bare, require_fitted
+from mercer._figures import axes, bare, require_fitted, tidy
 
 Shape = tuple[int, int]
 
@@ -174,5 +174,4 @@ def support_images(
     order = np.argsort(-np.abs(coef), kind="stable")[:most]
     titles = [f"α = {coef[i]:+.3g}" for i in order]
     ax = images(np.asarray(f.points)[order], shape, titles, min(6, len(order)), ax=ax)
-    ax.set_title(f"{len(order)} of {len(coef)} support vectors")
-    return ax
+    return tidy(ax, f"{len(order)} of {len(coef)} support vectors")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mercer._escape.html import Markup, tag, text
-from mercer._figures import color_of
+from mercer._figures import color_of, styled
 from mercer._machine.deadline import optional
 
 #: A color no picture uses: where it stands, the page's own text color is put.
@@ -21,8 +21,7 @@ _INKED = (
     "axes.edgecolor",
     "axes.labelcolor",
     "axes.titlecolor",
-    "xtick.color",
-    "ytick.color",
+    *(f"{axis}tick.{part}" for axis in "xy" for part in ("color", "labelcolor")),
 )
 
 
@@ -37,8 +36,8 @@ def _drawn(draw: Callable[[Any], Any], size: tuple[float, float], name: str) -> 
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    ink: dict[Any, Any] = dict.fromkeys(_INKED, _INK)
-    with rc_context({**ink, "svg.hashsalt": name, "svg.fonttype": "path", "font.size": 10}):
+    look: dict[Any, Any] = {"svg.hashsalt": name, "svg.fonttype": "path", "font.size": 10}
+    with styled(), rc_context(look | dict.fromkeys(_INKED, _INK)):
         made = Figure(figsize=size, layout="constrained")
         FigureCanvasSVG(made)
         draw(made.add_subplot())

@@ -19,7 +19,6 @@ from mercer.selection.board.summary import board_of
 from mercer.selection.choice import Choice
 from mercer.selection.data_checks import check
 from mercer.selection.holdout import (
-    REFIT_ROWS,
     SHARE,
     Headline,
     Plan,
@@ -31,7 +30,7 @@ from mercer.selection.holdout import (
 from mercer.selection.preprocess import check_targets
 from mercer.selection.racing.apart import Apart, CannotTravel
 from mercer.selection.racing.clock import Clock, seconds_of
-from mercer.selection.racing.forecasts import with_workers
+from mercer.selection.racing.forecasts import ALL_ROWS, with_workers
 from mercer.selection.rivals.named import rivals_of
 from mercer.selection.trainers.grid import names_of_learners
 
@@ -182,7 +181,7 @@ def _part_kept_back(
 ) -> Scoreboard:
     """The choice on most rows, judged on the others; then the winner fitted on all of them."""
     ((train, test),) = plan.parts
-    refit = len(found) < REFIT_ROWS
+    refit = len(found) <= ALL_ROWS
     made = chosen(train, clock.rest(), progress, held=len(test), refit=refit)
     # What a fit with the rows kept back will take, where it is made.
     again = made.contest.fit_seconds(made.winner, len(found))

@@ -37,9 +37,6 @@ PARTS, SHARE = 5, 0.55
 KEPT, MOST_KEPT = 0.2, 10_000
 #: So many rows are judged whatever the time.
 FEWEST_ANSWERS = 250
-#: Below this, the winner is fitted anew on all rows, those kept back included, and its time is
-#: reserved; beyond, where a budget leaves time for it.
-REFIT_ROWS = 20_000
 #: Added to the seed: these rows are drawn apart from the folds of the race.
 SEED = 17
 #: How sure the interval is, and how often rows are drawn anew for it: less often for many values.

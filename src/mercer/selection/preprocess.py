@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
@@ -28,6 +30,8 @@ from mercer.selection.numbering import HUGE, huge_numbers
 MOST_CATEGORIES = 100
 #: One-hot columns beyond this many stay sparse.
 WIDE = 2_000
+#: Columns that words of a text are counted in, and directions that are kept of them.
+BUCKETS, TOPICS = 1 << 14, 50
 #: Cross-validation needs at least so many rows, and a classification has at most so many classes.
 LEAST_ROWS, MOST_CLASSES = 4, 100
 
@@ -182,24 +186,37 @@ def _table(found: Dataset) -> Preprocessing:
     values = clean[numbers].to_numpy(dtype=np.float64)
     missing = np.isnan(values).any(axis=0)
     notes = [f"{HUGE}: {listed(huge)}"] if huge else []
-    if missing.any():
-        gaps = [c for c, gap in zip(numbers, missing, strict=True) if gap]
+    gaps = [c for c, gap in zip(numbers, missing, strict=True) if gap]
+    if gaps:
         notes.append(f"missing numbers are filled in by the median and marked: {listed(gaps)}")
-    pixels = not words and not missing.any() and looks_like_pixels(values)
-    parts = _number_parts(values, missing, pixels)
+    pixels = not words and not columns.texts_ and not missing.any() and looks_like_pixels(values)
     width = len(numbers)
+    parts = _number_parts(values, missing, pixels)
     if words:
         # By index: `TableColumns` fixes the order, and names would be looked up one by one.
         parts.append(("categories", _one_hot(), list(range(width, width + len(words)))))
         notes.append(f"categories become one column per value: {listed(words)}")
         distinct = clean[words].nunique()
-        width += int(distinct.clip(upper=MOST_CATEGORIES).sum())
         rare = distinct.index[distinct > MOST_CATEGORIES]
         notes += [f"rare values of {c!r} share one column" for c in rare]
-    wide = width > WIDE
-    encoder = ColumnTransformer(parts, sparse_threshold=0.3 if wide else 0.0)
-    kind = "sparse" if wide and words else ("pixels" if pixels else "vectors")
+        width += int(distinct.clip(upper=MOST_CATEGORIES).sum())
+    wide = width > WIDE and bool(words)
+    encoder = ColumnTransformer(parts, sparse_threshold=0.3 * wide)
+    notes += _add_texts(encoder, columns.texts_, len(numbers) + len(words), width)
+    kind = "sparse" if wide else ("pixels" if pixels else "vectors")
     return Preprocessing((("columns", columns), ("encode", encoder)), kind, tuple(notes))
+
+
+def _add_texts(encoder: Any, texts: list[str], first: int, width: int) -> list[str]:
+    """Topics of each text, from position `first` on; all of them weigh as much as all the `width`
+    other columns, since their squares sum to 1 at most."""
+    named = {f"text {c}": first + i for i, c in enumerate(texts)}
+    encoder.transformers = [
+        *encoder.transformers,
+        *((name, _topics(), position) for name, position in named.items()),
+    ]
+    encoder.transformer_weights = dict.fromkeys(named, max(1, width) ** 0.5) or None
+    return [f"text becomes {TOPICS} topics: {listed(texts)}"] * bool(texts)
 
 
 def _types(found: Dataset) -> dict[str, str]:
@@ -225,6 +242,17 @@ def _number_parts(values: np.ndarray, missing: np.ndarray, pixels: bool) -> list
             steps = Pipeline([("fill", fill), ("scale", scale)])
             parts.append((name, steps, np.flatnonzero(chosen).tolist()))
     return parts
+
+
+def _topics() -> Any:
+    """Words and pairs of them, counted in few columns, then the directions of most of them."""
+    words = HashingVectorizer(
+        n_features=BUCKETS, alternate_sign=False, ngram_range=(1, 2), norm=None, dtype=np.float64
+    )
+    weighted = TfidfTransformer(sublinear_tf=True)
+    return Pipeline(
+        [("words", words), ("weights", weighted), ("topics", TruncatedSVD(TOPICS, random_state=0))]
+    )
 
 
 def _one_hot() -> Any:

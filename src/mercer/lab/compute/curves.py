@@ -212,9 +212,7 @@ def written(state: CurveState) -> str:
     names = sorted([state.entry.name, *(["data"] if state.source else [])])
     imports = ["import numpy as np", f"from mercer import {', '.join(names)}"]
     points = [f"X = np.array({state.X.tolist()})", f"y = np.array({state.y.tolist()})"]
-    if state.source is not None and all(
-        np.array_equal(a, b) for a, b in zip(state.source.points(), (state.x, state.y), strict=True)
-    ):
+    if state.generated:
         points = state.source.script()
     fit = [f"model = {state.entry.script(state.kernel, state.options)}", "model.fit(X, y)",
            'print(f"training error {np.mean((model.predict(X) - y) ** 2):.9g}")']  # fmt: skip

@@ -1,8 +1,8 @@
-"""Digits: a drawing judged by a perceptron, a support vector machine and tangent neighbors."""
+"""Digits: what a perceptron, a support vector machine and tangent neighbors learn in the page."""
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -10,97 +10,72 @@ import numpy as np
 
 from mercer import data
 from mercer.lab.compute.learners import Learner
-from mercer.lab.compute.models import for_classes
 from mercer.lab.compute.states import numbers, takes
 from mercer.lab.compute.wire import Reply
 
-#: Images of the training set, pixels per side, and drawings in one request (turned versions).
-LEARNED, SIDE, MOST_DRAWINGS = 500, 8, 31
-#: Images that are shown for and against an answer.
-SHOWN = 4
-
-
-JUDGES = {
-    "perceptron": Learner("Perceptron", "KernelPerceptron", fixed={"random_state": 0}),
-    "svm": Learner("Support vectors", "KernelSVC", fixed={"C": 10.0}),
-    "tangent": Learner("Tangent neighbors", "KernelNeighborsClassifier", fixed={"n_neighbors": 3}),
-}
-KERNELS = {
-    "perceptron": "polynomial(3, offset=1)",
-    "svm": "gaussian(2)",
-    "tangent": "tangent_distance(8, 8)",
-}
+#: Images of the training set, and pixels of each.
+LEARNED, PIXELS = 500, 64
+#: Characters of the strokes of a drawing.
+LONGEST_DRAWING = 50_000
+#: Each judge with its kernel, as `judges.js` has them.
+JUDGES = (
+    (Learner("Perceptron", "KernelPerceptron", fixed={"random_state": 0}),
+     "polynomial(3, offset=1)"),
+    (Learner("Support vectors", "KernelSVC", fixed={"C": 10.0, "tol": 1e-6}), "gaussian(2)"),
+    (Learner("Tangent neighbors", "KernelNeighborsClassifier", fixed={"n_neighbors": 3}),
+     "tangent_distance(8, 8)"),
+)  # fmt: skip
+_pixels = numbers(PIXELS, 0.0, 1.0, "pixels")
 
 
 @cache
-def training() -> tuple[np.ndarray, np.ndarray]:
+def training() -> tuple[np.ndarray, str]:
+    """The images, and their labels as one text."""
     found = data.digits()
     X, y = np.asarray(found.X, dtype=np.float64), np.asarray(found.y).astype(int)
-    return X[:LEARNED], y[:LEARNED]
+    return X[:LEARNED], "".join(map(str, y[:LEARNED]))
 
 
-@cache
-def judge(name: str) -> Any:
-    """A fitted learner; a worker fits each once."""
-    with warnings.catch_warnings(action="ignore"):
-        return JUDGES[name].make(KERNELS[name], {}).fit(*training())
+@takes()
+def digits() -> Reply:
+    X, labels = training()
+    return Reply({"labels": labels}, {"images": X})
 
 
-def read(given: Any) -> np.ndarray:
-    """Drawings as rows of pixels from 0 to 1."""
-    if not isinstance(given, list) or not 1 <= len(given) <= MOST_DRAWINGS:
-        raise ValueError(f"give 1 to {MOST_DRAWINGS} drawings")
-    pixels = numbers(SIDE * SIDE, 0.0, 1.0, "pixels")
-    rows = [pixels(row) for row in given]
-    if any(len(row) != SIDE * SIDE for row in rows):
-        raise ValueError(f"a drawing has {SIDE * SIDE} pixels")
-    return np.array(rows)
+@dataclass(frozen=True)
+class Drawn:
+    """A drawing as the page's address has it: strokes, and how far they are turned and moved."""
+
+    given: dict[str, str]
+
+    @classmethod
+    def read(cls, given: Any) -> Drawn:
+        if not isinstance(given, dict) or any(not isinstance(v, str) for v in given.values()):
+            raise ValueError("a drawing is an object of texts")
+        if sum(map(len, given.values())) > LONGEST_DRAWING:
+            raise ValueError(f"a drawing has at most {LONGEST_DRAWING} characters")
+        return cls(given)
 
 
-@takes(images=read)
-def digits(images: np.ndarray) -> Reply:
-    """The answers for all drawings, and for the first the images that spoke for and against."""
-    X, y = training()
-    answers, arrays = [], {}
-    for name, entry in JUDGES.items():
-        model = judge(name)
-        with warnings.catch_warnings(action="ignore"):
-            said = np.asarray(model.predict(images))
-            index, weight = _voters(name, model, images[:1], int(said[0]))
-        votes = zip(y[index].tolist(), weight.tolist(), strict=True)
-        voters = [{"label": label, "weight": w} for label, w in votes]
-        answers.append({"name": name, "title": entry.title, "said": said, "voters": voters})
-        arrays[name] = X[index]
-    return Reply({"answers": answers}, arrays)
+def drawing(given: Any) -> list[float]:
+    if len(row := _pixels(given)) != PIXELS:
+        raise ValueError(f"a drawing has {PIXELS} pixels")
+    return np.round(row, 4).tolist()
 
 
-def _voters(name: str, model: Any, x: np.ndarray, said: int) -> tuple[np.ndarray, np.ndarray]:
-    """The training images that count most at x: those for the answer, then those against it."""
-    if name == "tangent":
-        apart, index = model.kneighbors(x, n_neighbors=2 * SHOWN)
-        return index[0], apart[0]
-    expansion = model.expansion_
-    shares = expansion.contributions(x)
-    shares = for_classes(shares, 10) if name == "svm" else shares
-    column = shares[:, list(model.classes_).index(said)]
-    order = np.argsort(column)
-    chosen = np.concatenate([order[::-1][:SHOWN], order[:SHOWN]])
-    return np.asarray(model.support_)[chosen], column[chosen]
-
-
-@takes(images=read)
-def script(images: np.ndarray) -> Reply:
-    """A script that gives the same answers for the first drawing."""
-    names = sorted({entry.name for entry in JUDGES.values()})
+@takes(image=drawing)
+def script(image: list[float]) -> Reply:
+    """A script that gives the same answers for a drawing."""
+    names = sorted({entry.name for entry, _ in JUDGES})
     lines = [
         "import numpy as np",
         f"from mercer import {', '.join([*names, 'data'])}",
         "",
         f"X, y = data.digits().X[:{LEARNED}], data.digits().y[:{LEARNED}].astype(int)",
-        f"drawing = np.array([{np.round(images[0], 4).tolist()}])",
+        f"drawing = np.array([{image}])",
         "",
         "models = [",
-        *(f"    {entry.script(KERNELS[name], {})}," for name, entry in JUDGES.items()),
+        *(f"    {entry.script(kernel, {})}," for entry, kernel in JUDGES),
         "]",
         "for model in models:",
         "    print(type(model).__name__, model.fit(X, y).predict(drawing)[0])",

@@ -34,8 +34,6 @@ def gram(state: State) -> Reply:
         order, K = order[chain], K[np.ix_(chain, chain)]
         X = state.X[order]
         values = np.linalg.eigvalsh((K + K.T) / 2)[::-1]
-        own = np.diag(K)
-        squares = own[:, None] - 2 * K + own[None, :]
         places = KernelPCA(kernel, n_components=3).fit_transform(X)
     sizes = np.abs(values)
     largest = np.sort(np.argsort(-sizes, kind="stable")[:MOST_VALUES])
@@ -51,7 +49,6 @@ def gram(state: State) -> Reply:
     arrays = {
         "K": K,
         "values": values[largest],
-        "distances": np.sqrt(np.maximum(squares, 0.0)),
         "places": shown,
     }
     return Reply(facts, arrays)

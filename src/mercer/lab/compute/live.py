@@ -10,18 +10,25 @@ from urllib.parse import parse_qsl
 import numpy as np
 
 from mercer.lab.compute.curves import SMOOTHERS, TRUTHS, CurveState, Series
+from mercer.lab.compute.digits import Drawn, training
 from mercer.lab.compute.learners import LEARNERS
 from mercer.lab.compute.presets import PRESETS, TEST_ROWS, TEST_SEED
-from mercer.lab.compute.states import Problem, Source, State, one_of, takes
+from mercer.lab.compute.states import Source, State, one_of, takes
 from mercer.lab.compute.wire import Reply
 from mercer.live import kernel_for_page, page, sliders_of
 
 #: Panels with a figure, and how their states are read.
-PANELS = {"playground": State.read, "gram": State.read, "curves": CurveState.read}
+PANELS: dict[str, Any] = {
+    "playground": State.read, "gram": State.read, "curves": CurveState.read, "digits": Drawn.read,
+}  # fmt: skip
 
 
-def figure(panel: str, state: Problem) -> dict[str, Any]:
+def figure(panel: str, state: Any) -> dict[str, Any]:
     """The figure of a state, as plain values for `mercer.live`."""
+    if panel == "digits":  # the judges learn in the page
+        X, labels = training()
+        images = _text(np.round(16 * X).astype("u1"))
+        return {"panel": panel, "given": state.given, "images": images, "labels": labels}
     if not state.entry.takes_kernel:
         raise ValueError(f"the {state.entry.title} needs the library: no page can do without it")
     kernel = state.parsed.fitted(state.X)  # type: ignore[attr-defined]
@@ -44,8 +51,10 @@ def figure(panel: str, state: Problem) -> dict[str, Any]:
     return spec
 
 
-def title(panel: str, state: Problem) -> str:
+def title(panel: str, state: Any) -> str:
     """What is seen, in a few words."""
+    if panel == "digits":
+        return "A drawn digit"
     known = TRUTHS if panel == "curves" else PRESETS
     if state.source is None:
         data = "points drawn by hand"
@@ -81,7 +90,8 @@ def from_address(query: str) -> tuple[str, Any]:
     ('playground', 4, {'C': 2.0})
     """
     given = dict(parse_qsl(query))
-    panel = given.pop("panel")
+    if (panel := given.pop("panel")) == "digits":
+        return panel, Drawn.read(given)
     curves = panel == "curves"
     kernel, learner = given.pop("kernel"), given.pop("learner", "ridge")
     preset = given.pop("data")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -153,6 +154,8 @@ def errors(state: State) -> Reply:
             facts["bound"], facts["margin"], arrays["alignment"] = bound
     if found.trace is not None:
         arrays["training_path"] = _path(found, state.X, state.y)
+        if left_out is not None:
+            arrays["left_path"] = _left_path(found)
         if facts["test"] is not None:
             arrays["test_path"] = _path(found, *_new_points(found))
     return Reply(facts, arrays)
@@ -179,23 +182,44 @@ def errors_over(state: State, number: int) -> Reply:
     return Reply({"log": log}, {"tried": tried, "training": training, "left_out": left})
 
 
-def _path(found: Fitted, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The share of wrong answers after every visit, by the predictor that is shown then."""
+def _course(found: Fitted, X: np.ndarray, visits: int | None = None) -> Iterator[np.ndarray]:
+    """The scores at X after every visit, by the predictor that is shown then."""
     trace, averaging = found.trace, found.state.entry.averaging
     K = np.asarray(found.model.kernel_(found.state.X, X), dtype=np.float64)
-    last = average = np.zeros((len(y), trace.update.shape[1]))
-    wrong = np.empty(len(trace.index))
-    for t, (i, u) in enumerate(zip(trace.index, trace.update, strict=True)):
-        last = last + K[i][:, None] * u
-        now = last
+    last = total = np.zeros((len(X), trace.update.shape[1]))
+    seen = zip(trace.index[:visits], trace.update[:visits], strict=True)
+    for t, (i, u) in enumerate(seen, 1):
+        last = now = last + K[i][:, None] * u
         if averaging == "vote":
             several = last.shape[1] > 1
-            now = np.eye(last.shape[1])[last.argmax(axis=1)] if several else np.sign(last)
-        average = average + now
-        shown = last if averaging not in ("vote", "average") else average
-        scores = shown[:, 0] if shown.shape[1] == 1 else shown
-        wrong[t] = np.mean(_winner(scores, found.model.classes_) != y)
+            now = (
+                np.eye(last.shape[1])[last.argmax(axis=1)] if several else np.where(last > 0, 1, -1)
+            )
+        total = total + now
+        yield last if averaging == "last" else total / t
+
+
+def _path(found: Fitted, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The share of wrong answers after every visit."""
+    classes = found.model.classes_
+    shown = (f[:, 0] if f.shape[1] == 1 else f for f in _course(found, X))
+    return np.array([np.mean(_winner(scores, classes) != y) for scores in shown])
+
+
+def _left_path(found: Fitted) -> np.ndarray:
+    """The same on points left out, by five folds: each after as many passes as the whole run."""
+    state, visits = found.state, np.arange(1, len(found.trace.index) + 1)
+    wrong, n = np.zeros(len(visits)), len(state.y)
+    for rest, held in _folds(n).split(state.X):
+        part = fit(replace(state, X=state.X[rest], y=state.y[rest]))
+        path = _path(part, state.X[held], state.y[held])
+        at = np.minimum(-(-visits * len(rest) // n), len(path)) - 1
+        wrong += path[at] * len(held) / n
     return wrong
+
+
+def _folds(n: int) -> KFold:
+    return KFold(min(FOLDS, n), shuffle=True, random_state=0)
 
 
 def _left_out(found: Fitted) -> tuple[float | None, str]:
@@ -212,14 +236,13 @@ def _left_out(found: Fitted) -> tuple[float | None, str]:
             return float(np.mean(answers != y)), "leaving one out"
         if state.learner == "neighbors" and model.n_neighbors < len(y):
             return float(np.mean(model.predict(None) != y)), "leaving one out"
-        folds = min(FOLDS, len(y))
-        cut = KFold(folds, shuffle=True, random_state=0)
-        fresh = state.entry.make(state.parsed, state.options)
+        cut = _folds(len(y))
+        fresh, how = state.entry.make(state.parsed, state.options), f"{cut.n_splits} folds"
         try:
             answers = cross_val_predict(fresh, X, y, cv=cut)
         except ValueError:  # a fold without one of the classes, or with too few neighbors
-            return None, f"{folds} folds"
-        return float(np.mean(answers != y)), f"{folds} folds"
+            return None, how
+        return float(np.mean(answers != y)), how
 
 
 def _winner(scores: np.ndarray, classes: np.ndarray) -> np.ndarray:
@@ -298,16 +321,10 @@ def _after(found: Fitted, x: np.ndarray, visits: int) -> tuple[np.ndarray, np.nd
     """The scores of a perceptron at x after some visits, and what each point adds to them."""
     trace, averaging = found.trace, found.state.entry.averaging
     index, update = trace.index[:visits], trace.update[:visits]
-    k = np.asarray(found.model.kernel_(x, found.state.X), dtype=np.float64)[0]
-    each = np.cumsum(update * k[index, None], axis=0)  # the score after every visit
-    last, length = np.zeros(trace.update.shape[1]), max(1, len(index))
+    k = np.asarray(found.model.kernel_(found.state.X, x), dtype=np.float64)
     # The average counts an update for all visits from its own to the last.
-    stayed = np.arange(len(index), 0, -1) / length if averaging == "average" else 1.0
-    shares = np.zeros((len(k), len(last)))
+    stayed = np.arange(len(index), 0, -1) / len(index) if averaging == "average" else 1.0
+    shares = np.zeros((len(k), update.shape[1]))
     np.add.at(shares, index, update * np.reshape(stayed, (-1, 1)))
-    shares *= k[:, None]
-    if averaging == "vote" and len(index):
-        several = len(last) > 1
-        votes = np.eye(len(last))[each.argmax(axis=1)] if several else np.where(each > 0, 1, -1)
-        return votes.mean(axis=0), shares
-    return shares.sum(axis=0), shares
+    *_, score = np.zeros((1, update.shape[1])), *_course(found, x, visits)
+    return score[0], shares * k

@@ -172,6 +172,15 @@ class Problem:
     def entry(self) -> Learner:
         return self.learners[self.learner]
 
+    @property
+    def generated(self) -> bool:
+        """Whether the points are those of the source, none moved, added or erased."""
+        if self.source is None:
+            return False
+        mine: Any = self
+        X, y = self.source.points()
+        return np.array_equal(X.ravel(), mine.X.ravel()) and np.array_equal(y, mine.y)
+
 
 @dataclass(frozen=True, eq=False)
 class State(Problem):
@@ -189,14 +198,6 @@ class State(Problem):
         if len(X) != len(y):
             raise ValueError(f"there are {len(X)} points and {len(y)} classes")
         return cls(**found, X=X, y=y)
-
-    @property
-    def generated(self) -> bool:
-        """Whether the points are those of the source, none moved, added or erased."""
-        if self.source is None:
-            return False
-        X, y = self.source.points()
-        return np.array_equal(X, self.X) and np.array_equal(y, self.y)
 
 
 def view_of(given: Any) -> np.ndarray:

@@ -12,6 +12,7 @@ import json
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from importlib import resources
 from typing import Any
@@ -29,6 +30,7 @@ from mercer.lab.compute.wire import Reply, packed
 from mercer.lab.serving.outbox import Outbox
 from mercer.lab.serving.pool import Job, Pool
 from mercer.lab.serving.turns import BACKGROUND
+from mercer.live.bundle import FOLDERS
 
 #: Characters of one message, at most: a table of a thousand rows and fifty columns has so many.
 MOST_CHARACTERS = 800_000
@@ -59,11 +61,12 @@ HEADERS = {
 }
 
 
+@dataclass
 class OnlyTheseHosts:
     """Refuses connections for any other name: a foreign site may point its name at this machine."""
 
-    def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
-        self.app, self.hosts = app, hosts
+    app: ASGIApp
+    hosts: frozenset[str]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] in ("http", "websocket"):
@@ -88,7 +91,8 @@ def files() -> dict[str, bytes]:
             elif any(item.name.endswith(ending) for ending in TYPES):
                 found[path + item.name] = item.read_bytes()
 
-    walk(resources.files("mercer.lab") / "static", "")
+    for package in FOLDERS:
+        walk(resources.files(package) / "static", "")
     return found
 
 

@@ -1,11 +1,9 @@
 // Small charts with a dashed bound.
 import {h, s} from "./dom.js";
 
-const H = 92;
-
 // `lines`: [{values, kind: "line" | "bound"}]; `now`: the index of the dot.
 // `best`: the index that is marked as the least.
-export function chart(caption, lines, now = null, W = 240, best = null) {
+export function chart(caption, lines, now = null, W = 240, best = null, H = 92) {
   const length = Math.max(...lines.map((l) => l.values.length));
   const top = Math.max(1e-9, ...lines.flatMap((l) => [Math.max(...l.values)]));
   const low = Math.min(0, ...lines.flatMap((l) => [Math.min(...l.values)]));
@@ -24,8 +22,15 @@ export function chart(caption, lines, now = null, W = 240, best = null) {
   return h("figure", {}, h("figcaption", {}, ...caption), svg);
 }
 
+// The errors over the visits of a perceptron, under its play bar.
+export function paths({training, left, fresh}, now) {
+  const at = (values) => values && now > 0 ? `${(100 * values[now - 1]).toFixed(1)} %` : "–";
+  return chart([h("b", {}, `Error after visit ${now}: training ${at(training)}`), ...(left ? [`, left out (dashed) ${at(left)}`] : []), ...(fresh ? [`, new points (dotted) ${at(fresh)}`] : [])],
+    [{values: training, kind: "line"}, ...(left ? [{values: left, kind: "bound"}] : []), ...(fresh ? [{values: fresh, kind: "fresh"}] : [])], Math.max(0, now - 1), 600, null, 48);
+}
+
 // The proof as two arrows: w* stands, w grows and turns toward it; `cosine` of the angle between them.
-export function arrows(cosine, length, W = 240) {
+export function arrows(cosine, length, W = 240, H = 92) {
   const angle = Math.acos(Math.max(-1, Math.min(1, cosine))), ox = 24, oy = H - 10, long = 78;
   const arrow = (turn, size, kind, name) => {
     const x = ox + size * Math.cos(turn), y = oy - size * Math.sin(turn), back = (d) => `${x - 7 * Math.cos(turn + d)},${y + 7 * Math.sin(turn + d)}`;
@@ -37,7 +42,7 @@ export function arrows(cosine, length, W = 240) {
 }
 
 // One bar per point that counts, in the color of its class; `bars`: [{value, kind}].
-export function bars(caption, values, colors, W = 240) {
+export function bars(caption, values, colors, W = 240, H = 92) {
   const top = Math.max(1e-9, ...values.map(Math.abs)), low = Math.min(0, ...values), reach = top * (low < 0 ? 2 : 1), w = W / Math.max(12, values.length);
   const zero = low < 0 ? H / 2 : H - 4, unit = (H - 8) / reach;
   return h("figure", {}, h("figcaption", {}, ...caption), s("svg", {viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": "α of the points that were updated on"},

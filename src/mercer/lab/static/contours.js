@@ -6,11 +6,11 @@
 const JOINED = [[], [[3, 0]], [[0, 1]], [[3, 1]], [[1, 2]], [[3, 0], [1, 2]], [[0, 2]], [[3, 2]],
   [[2, 3]], [[2, 0]], [[0, 1], [2, 3]], [[2, 1]], [[1, 3]], [[1, 0]], [[0, 3]], []];
 
-// Segments as [x1, y1, x2, y2, …] in units of the lattice, 0 to size − 1.
-export function contour(values, size, level, offset = 0) {
-  const out = [];
-  for (let j = 0; j + 1 < size; j++) {
-    let at = offset + j * size;
+// Segments as [x1, y1, x2, y2, …] in units of the lattice, 0 to size − 1; `on` says on which edge of the lattice each
+// end lies (even: below a corner, odd: beside it), by which ends that meet are known.
+export function contour(values, size, level) {
+  const ends = [], on = [];
+  for (let j = 0, at = 0; j + 1 < size; j++, at++) {
     for (let i = 0; i + 1 < size; i++, at++) {
       const a = values[at] - level, b = values[at + 1] - level;
       const d = values[at + size] - level, c = values[at + size + 1] - level;
@@ -18,35 +18,33 @@ export function contour(values, size, level, offset = 0) {
       if (code === 0 || code === 15) continue;
       for (const pair of JOINED[code]) {
         for (const edge of pair) {
-          if (edge === 0) out.push(i + a / (a - b), j);
-          else if (edge === 1) out.push(i + 1, j + b / (b - c));
-          else if (edge === 2) out.push(i + d / (d - c), j + 1);
-          else out.push(i, j + a / (a - d));
+          if (edge === 0) { ends.push(i + a / (a - b), j); on.push(2 * at + 1); }
+          else if (edge === 1) { ends.push(i + 1, j + b / (b - c)); on.push(2 * at + 2); }
+          else if (edge === 2) { ends.push(i + d / (d - c), j + 1); on.push(2 * (at + size) + 1); }
+          else { ends.push(i, j + a / (a - d)); on.push(2 * at); }
         }
       }
     }
   }
-  return out;
+  return {ends, on};
 }
 
-// Segments as lines, [[x, y], …] each: dashes run along a line, and begin anew with every segment.
-// Where two cells meet, both compute the same numbers, so ends that meet are equal.
-export function joined(segments) {
-  const ends = new Map(), lines = [], used = new Set(), key = (x, y) => `${x} ${y}`;
-  const at = (i) => [segments[i], segments[i + 1]];
-  for (let i = 0; i < segments.length; i += 2) { const here = key(...at(i)); ends.set(here, [...ends.get(here) ?? [], i]); }
-  const follow = (line) => {
+// Segments as lines, [x, y, x, y, …] each: dashes run along a line, and begin anew with every segment.
+export function joined({ends, on}) {
+  const meets = new Map(), lines = [], used = new Uint8Array(on.length / 2);
+  on.forEach((edge, end) => { const other = meets.get(edge); meets.set(edge, other === undefined ? end : [other, end]); });
+  // From one end along the segments that meet it, until the line leaves the lattice or closes.
+  const follow = (end, line) => {
     for (;;) {
-      const next = ends.get(key(...line.at(-1))).find((i) => !used.has(i >> 2));
-      if (next === undefined) return line;
-      used.add(next >> 2);
-      line.push(at(next ^ 2));   // the other end of the same segment
+      line.push(ends[2 * end], ends[2 * end + 1]);
+      const pair = meets.get(on[end]), next = Array.isArray(pair) ? pair[pair[0] === end ? 1 : 0] : end;
+      if (used[next >> 1]) return line;
+      used[next >> 1] = 1;
+      end = next ^ 1;
     }
   };
-  for (let i = 0; i < segments.length; i += 4) {
-    if (used.has(i >> 2)) continue;
-    used.add(i >> 2);
-    lines.push(follow(follow([at(i), at(i + 2)]).reverse()));
-  }
+  const from = (end) => { used[end >> 1] = 1; lines.push(follow(end ^ 1, [ends[2 * end], ends[2 * end + 1]])); };
+  on.forEach((edge, end) => { if (!used[end >> 1] && !Array.isArray(meets.get(edge))) from(end); });   // those that begin at the border
+  on.forEach((_, end) => { if (!used[end >> 1]) from(end); });   // rings
   return lines;
 }

@@ -1,6 +1,6 @@
 // Digits: draw one, and see who recognizes it, by which images, and how far it may be turned.
 import {css, h, number, slider} from "./dom.js";
-import {Superseded} from "./talk.js";
+import {Judges} from "./judges.js";
 import * as address from "./address.js";
 
 // Strokes lie on a grid of 1/250, so that the address holds all of them.
@@ -36,7 +36,7 @@ export class Digits {
     this.seen = h("canvas", {role: "img", "aria-label": "The drawing as the learners see it, 8 by 8 pixels"});
     this.answers = h("div", {class: "answers"});
     this.message = h("p", {class: "message", hidden: true, role: "status"});
-    lab.place.replaceChildren(h("h1", {}, "Draw a digit"),
+    lab.place.replaceChildren(lab.judges ? "" : h("h1", {}, "Draw a digit"),
       h("div", {}, h("div", {class: "tools", role: "toolbar", "aria-label": "Draw"}, h("button", {onclick: () => { this.strokes = this.strokes.slice(0, -1); this.changed(); }}, "Undo"),
         h("button", {onclick: () => { this.strokes = []; this.changed(); }}, "Clear"), h("span", {class: "hint"}, "Draw with the mouse, a finger or a pen")),
         h("div", {class: "stage"}, this.canvas, this.message)),
@@ -106,27 +106,35 @@ export class Digits {
   changed() {
     this.repaint();
     this.settled = false;
-    address.write("digits", {strokes: this.pack(), angle: this.angle || null, shift: this.shift || null, as: this.asDrawn ? "drawn" : null});
+    if (!this.lab.judges) address.write("digits", this.snapshot());
     const first = this.pixels(this.angle);
     this.first = first;
     this.drawSeen();
     if (!first) { this.answers.replaceChildren(); return; }
     clearTimeout(this.later);
     this.later = setTimeout(() => {
-      this.message.textContent = "Learning 500 digits …"; this.message.hidden = Boolean(this.known);
-      this.talk.ask("digits", {images: [first, ...ANGLES.map((a) => this.pixels(a)).map((p) => p ?? first)]}).then((reply) => {
-        this.known = true; this.message.hidden = true; this.settled = true; this.reply = reply; this.show(reply);
-      }, (error) => { if (!(error instanceof Superseded)) { this.message.textContent = error.message; this.message.hidden = false; } });
+      this.message.textContent = "Learning 500 digits …"; this.message.hidden = Boolean(this.judges);
+      this.learned().then((judges) => {
+        this.judges = judges; this.message.hidden = true; this.settled = true;
+        this.reply = {answers: judges.answers([first, ...ANGLES.map((a) => this.pixels(a)).map((p) => p ?? first)])};
+        this.show(this.reply);
+      }, (error) => { this.learning = null; this.message.textContent = error.message; this.message.hidden = false; });
     }, 60);
+  }
+
+  // Those who judge: a page of its own brings them, the laboratory sends what they learn from.
+  learned() {
+    if (this.lab.judges) return Promise.resolve(this.lab.judges);
+    return this.learning ??= this.talk.ask("digits", {}).then((reply) => new Judges(reply.arrays.images.data, reply.labels));
   }
 
   show(reply) {
     this.answers.replaceChildren(...reply.answers.map(({name, title, said, voters}) => {
-      const images = reply.arrays[name].data, right = said[1 + 12];
-      const picture = (i) => { const canvas = h("canvas", {width: SIDE, height: SIDE, "aria-hidden": "true"}); gray(canvas, images.subarray(i * 64, (i + 1) * 64)); return canvas; };
+      const right = said[1 + 12];
+      const picture = (values) => { const canvas = h("canvas", {width: SIDE, height: SIDE, "aria-hidden": "true"}); gray(canvas, values); return canvas; };
       return h("section", {"aria-label": title}, h("div", {class: "judge"},
         h("div", {}, h("h2", {}, title), h("strong", {class: "digit"}, String(said[0]))),
-        h("div", {}, h("div", {class: "voters"}, ...voters.map((v, i) => h("figure", {title: `a ${v.label}`, class: name !== "tangent" && i >= 4 ? "against" : ""}, picture(i), h("figcaption", {}, name === "tangent" ? number(v.weight, 2) : `${v.weight < 0 ? "−" : "+"}${Math.abs(v.weight) < 1000 ? number(Math.abs(v.weight), 2) : `${number(Math.abs(v.weight) / 1000, 2)}k`}`)))),
+        h("div", {}, h("div", {class: "voters"}, ...voters.map((v, i) => h("figure", {title: `a ${v.label}`, class: name !== "tangent" && i >= 4 ? "against" : ""}, picture(v.image), h("figcaption", {}, name === "tangent" ? number(v.weight, 2) : `${v.weight < 0 ? "−" : "+"}${Math.abs(v.weight) < 1000 ? number(Math.abs(v.weight), 2) : `${number(Math.abs(v.weight) / 1000, 2)}k`}`)))),
           h("p", {class: "note"}, name === "tangent" ? "the nearest images, and how far they are" : "four images that spoke for it, and four against"),
           h("div", {class: "dial", role: "img", "aria-label": `Answers when turned from −180 to 180 degrees: ${said.slice(1).join(" ")}`}, ...said.slice(1).map((v, i) => h("span", {class: v === right ? "same" : "", title: `${ANGLES[i]}°`}, String(v)))))));
     }), h("p", {class: "note"}, "The row of digits: the answers when the drawing is turned from −180° to 180°, in steps of 15°. Bold where it is still what it was upright."));
@@ -160,7 +168,9 @@ export class Digits {
     } catch { return null; }
   }
 
-  script() { return this.first ? this.talk.ask("digits_script", {images: [this.first]}).then((reply) => reply.script) : Promise.reject(new Error("Draw a digit first")); }
+  // What the address holds, as texts.
+  snapshot() { return Object.fromEntries(Object.entries({strokes: this.pack(), angle: this.angle, shift: this.shift, as: this.asDrawn && "drawn"}).filter(([, v]) => v).map(([name, v]) => [name, String(v)])); }
+  script() { return this.first ? this.talk.ask("digits_script", {image: this.first}).then((reply) => reply.script) : Promise.reject(new Error("Draw a digit first")); }
   csv() { return (this.first ?? []).join(",") + "\n"; }
   get plane() { return this; }
 }

@@ -133,6 +133,8 @@ export class Gram {
     this.settled = false;
     this.remember();
     this.talk.ask("gram", {state: this.snapshot()}).then((reply) => {
+      const K = reply.arrays.K.data, m = reply.order.length;
+      reply.arrays.distances = {data: K.map((v, at) => Math.sqrt(Math.max(0, K[Math.floor(at / m) * (m + 1)] - 2 * v + K[at % m * (m + 1)])))};
       this.facts = reply; this.message.hidden = true; this.settled = true;
       this.space.set({X: this.state.X, y: this.state.y, order: reply.order, places: reply.arrays.places.data});
       this.describe(); this.repaint(); this.showSpectrum(); this.point(null);

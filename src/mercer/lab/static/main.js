@@ -52,15 +52,13 @@ async function copy(text, words) {
 function sharing() {
   const menu = $("#sharing"), close = () => menu.hidePopover();
   const item = (label, act) => h("button", {class: "item", onclick: () => { close(); act(); }}, label);
-  const moving = item("A page that moves, as one file", () => page());
   menu.replaceChildren(
-    moving,
+    item("A page that moves, as one file", () => page()),
     item("State for mercer lab --state", () => { address.settle(); const text = `mercer lab --state "${location.hash.slice(1)}"`; copy(text, "Command copied").then((done) => done || showText(text)); }),
     item("Picture as PNG", () => picture(pictures(), "png")),
     item("Picture as SVG", () => picture(pictures(), "svg")),
     item("Points as CSV", () => download(new Blob([lab.panel.csv()], {type: "text/csv"}), "points.csv")));
   menu.addEventListener("beforetoggle", () => {
-    moving.hidden = lab.name === "digits";
     const box = $("#share").getBoundingClientRect();
     menu.style.left = `${Math.max(8, Math.min(box.left, innerWidth - 276))}px`; menu.style.top = `${box.bottom + 6}px`;
   });

@@ -133,13 +133,13 @@ export class Plane {
       const levels = gives === "log-odds" ? [-2.2, -1.1, 1.1, 2.2] : gives === "share" ? [-.8, -.4, .4, .8] : [-1.2, -.6, .6, 1.2].map((v) => v * scale);
       if (this.field.margins) {
         context.setLineDash([5, 5]);
-        for (const level of [-1, 1]) this.strokeContour(context, data, level, 0, cell, 1.2, .7);
+        for (const level of [-1, 1]) this.strokeContour(context, data, level, cell, 1.2, .7);
         context.setLineDash([]);
-      } else for (const level of levels) this.strokeContour(context, data, level, 0, cell, 1, .16);
+      } else for (const level of levels) this.strokeContour(context, data, level, cell, 1, .16);
       // A function that touches 0 and goes back has no side to cross to: no line is drawn for it.
       let low = Infinity, high = -Infinity;
       for (let i = 0; i < cells; i++) { if (data[i] < low) low = data[i]; if (data[i] > high) high = data[i]; }
-      if (Math.min(-low, high) > 1e-6 * Math.max(-low, high)) this.strokeContour(context, data, 0, 0, cell, 2.4, 1);
+      if (Math.min(-low, high) > 1e-6 * Math.max(-low, high)) this.strokeContour(context, data, 0, cell, 2.4, 1);
     } else {
       const margin = new Float32Array(cells);
       for (let c = 0; c < outputs; c++) {
@@ -148,7 +148,7 @@ export class Plane {
           for (let o = 0; o < outputs; o++) if (o !== c && data[o * cells + i] > other) other = data[o * cells + i];
           margin[i] = data[c * cells + i] - other;
         }
-        this.strokeContour(context, margin, 0, 0, cell, 2, 1);
+        this.strokeContour(context, margin, 0, cell, 2, 1);
       }
     }
     context.globalAlpha = 1;
@@ -166,12 +166,13 @@ export class Plane {
     context.fillStyle = css("--muted"); context.globalAlpha = .5; context.fill(); context.globalAlpha = 1;
   }
 
-  strokeContour(context, values, level, offset, cell, width, opacity) {
+  strokeContour(context, values, level, cell, width, opacity) {
     context.globalAlpha = opacity;
     context.lineWidth = width;
     context.beginPath();
-    for (const line of joined(contour(values, this.field.size, level, offset))) {
-      line.forEach(([x, y], i) => i ? context.lineTo(x * cell, y * cell) : context.moveTo(x * cell, y * cell));
+    for (const line of joined(contour(values, this.field.size, level))) {
+      context.moveTo(line[0] * cell, line[1] * cell);
+      for (let i = 2; i < line.length; i += 2) context.lineTo(line[i] * cell, line[i + 1] * cell);
     }
     context.stroke();
   }
@@ -192,19 +193,19 @@ export class Plane {
   }
 
   dots(context, side) {
-    const {X, y} = this.points, size = side / 600;
+    const {X, y} = this.points, size = side / 600, tones = new Map([...new Set(y)].map((c) => [c, color(c)])), ink = css("--ink"), panel = css("--panel");
     const order = y.map((_, i) => i).sort((a, b) => this.weight(a) - this.weight(b));
     for (const i of order) {
       const bold = this.weight(i) > 0, [px, py] = this.toScreen(X[2 * i], X[2 * i + 1], side);
       const r = (bold ? 7 : 5) * Math.max(.85, size);
       trace(context, y[i], px, py, r);
-      context.fillStyle = color(y[i]);
-      context.strokeStyle = bold ? css("--ink") : css("--panel");
+      context.fillStyle = tones.get(y[i]);
+      context.strokeStyle = bold ? ink : panel;
       context.lineWidth = bold ? 2.2 : 1.3;
       context.fill(); context.stroke();
       if (i === this.visited) {
         context.beginPath(); context.arc(px, py, r + 7, 0, 2 * Math.PI);
-        context.strokeStyle = css("--ink"); context.lineWidth = 2; context.stroke();
+        context.strokeStyle = ink; context.lineWidth = 2; context.stroke();
       }
     }
     if (this.pixel) {

@@ -64,9 +64,10 @@ export class Playbar {
   ticks() {
     const width = this.canvas.clientWidth, ratio = devicePixelRatio || 1;
     if (!width || !this.visits) return;
-    this.canvas.width = width * ratio; this.canvas.height = 12 * ratio;
+    if (this.canvas.width !== Math.round(width * ratio)) { this.canvas.width = Math.round(width * ratio); this.canvas.height = 12 * ratio; }
     const context = this.canvas.getContext("2d");
-    context.scale(ratio, ratio);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, 12);
     context.fillStyle = css("--muted");
     for (const {t} of this.visits.changes) context.fillRect((t - 1) / Math.max(1, this.length) * width, 2, 1.5, 8);
   }

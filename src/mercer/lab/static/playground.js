@@ -1,7 +1,7 @@
 // The playground: points in the plane, a kernel, a learner, and everything that follows from them.
 import {$, h, number, slider} from "./dom.js";
 import {MOST as BY_HAND, walk} from "./byhand.js";
-import {arrows, bars, chart} from "./charts.js";
+import {arrows, bars, chart, paths} from "./charts.js";
 import {Drawing} from "./drawing.js";
 import {KernelBox} from "./kernelbox.js";
 import {icon} from "./marks.js";
@@ -77,7 +77,7 @@ export class Playground {
     this.pixel = h("section", {"aria-label": "This pixel"});
     this.title = h("h1", {});
     this.lab.place.replaceChildren(this.title,
-      h("div", {}, this.drawing.bar, this.stages = h("div", {class: "stages"}, h("div", {class: "stage"}, this.canvas, this.drawing.lens, this.which = h("p", {class: "which"}), this.message), this.besideStage), this.playbar.element, this.noted = h("p", {class: "note", role: "status"})),
+      h("div", {}, this.drawing.bar, this.stages = h("div", {class: "stages"}, h("div", {class: "stage"}, this.canvas, this.drawing.lens, this.which = h("p", {class: "which"}), this.message), this.besideStage), this.playbar.element, this.course = h("div", {class: "course"}), this.noted = h("p", {class: "note", role: "status"})),
       h("aside", {}, this.hand, this.box.element, this.options, this.numbers, this.pixel, this.charts));
     takeFiles(this.lab.place, this.talk, this.limits, (X, y) => { this.drawing.remember(); this.state.source = null; this.setPoints(X, y, true); this.drawing.show(); }, (words) => this.say(words));
     this.headline();
@@ -238,7 +238,7 @@ export class Playground {
     this.drawBeside();
     this.drawOver(state);
     const errors = this.talk.ask("errors", {state}).then((reply) => {
-      this.paths = reply.arrays.training_path ? {training: reply.arrays.training_path.data, test: reply.arrays.test_path?.data} : null;
+      this.paths = reply.arrays.training_path ? {training: reply.arrays.training_path.data, left: reply.arrays.left_path?.data, fresh: reply.arrays.test_path?.data} : null;
       this.showErrors(reply);
       this.bounds = reply.bound ? {bound: reply.bound, margin: reply.margin, alignment: reply.arrays.alignment.data} : null;
       this.showCharts();
@@ -292,7 +292,7 @@ export class Playground {
     this.moment(this.playbar.at);
     this.plane.paint();   // now: the next frame then has nothing to draw
     if (!visits) this.showCharts();
-    this.noted.textContent = reply.notes[0] ?? (this.final.doubt ? "The larger the dots, the less is known there." : "");
+    this.noted.textContent = reply.notes[0] ?? (reply.arrays.metrics ? "The ellipse: what the learned metric holds equally far from the middle. Dashed: the rounds before." : this.final.doubt ? "The larger the dots, the less is known there." : "");
   }
 
   // The ellipse of a learned metric turns from where it was to where it is.
@@ -354,7 +354,7 @@ export class Playground {
     const last = this.lastErrors, final = this.reached;
     if (!last || final === undefined) return;
     const at = (path, end) => t >= this.visits.length ? end : t > 0 && path ? path[t - 1] : null;
-    this.numbersOf(at(this.paths?.training, final), t >= this.visits.length ? last.left_out : null, last.how, at(this.paths?.test, last.test));
+    this.numbersOf(at(this.paths?.training, final), at(this.paths?.left, last.left_out), last.how, at(this.paths?.fresh, last.test));
   }
 
   showErrors({training, left_out, how, test}) {
@@ -372,7 +372,7 @@ export class Playground {
 
   showCharts() {
     const visits = this.visits;
-    this.charts.hidden = !visits;
+    this.charts.hidden = this.course.hidden = !visits;
     if (!visits) return;
     const now = this.playbar.at ?? visits.length, begun = (values) => [0, ...values];   // before the first visit all are 0
     const mistakes = begun(visits.mistakes), norms = begun(visits.norm), aligned = this.bounds ? begun(this.bounds.alignment) : [];
@@ -390,8 +390,7 @@ export class Playground {
       const coef = visits.coefficients(this.playbar.at ?? visits.length), shown = visits.used.map((point, j) => [coef[j], this.state.y[point]]).filter(([v]) => v).slice(0, 120);
       figures.push(bars([h("b", {}, `${shown.length} points`), " with α ≠ 0"], shown.map(([v]) => v), shown.map(([, c]) => c)));
     }
-    if (this.paths) figures.push(chart([h("b", {}, "training error"), this.paths.test ? ", new points dashed" : ""],
-      [{values: [...this.paths.training], kind: "line"}, ...(this.paths.test ? [{values: [...this.paths.test], kind: "bound"}] : [])], Math.max(0, now - 1)));
+    this.course.replaceChildren(this.paths ? paths(this.paths, now) : "");
     if (bounds && norms[now] > 0) figures.push(arrows(Math.min(1, aligned[now] / Math.sqrt(norms[now])), Math.sqrt(norms[now] / Math.max(...norms))));
     if (bounds) figures.push(h("p", {class: "note"}, "‖w‖² stays below R² · mistakes, ⟨w, w*⟩ above ρ · mistakes: so there are at most (R/ρ)² mistakes."));
     this.charts.replaceChildren(h("div", {class: "charts"}, ...figures));

@@ -1,13 +1,16 @@
 // Figures that live in a page: sliders for the kernel's numbers, points to drag, visits to play, and no server.
 import {h, number, sized, slider, css, rgb, s} from "./dom.js";
 import {MOST as BY_HAND, walk} from "./byhand.js";
+import {paths} from "./charts.js";
+import {Digits} from "./digits.js";
 import {Drawing} from "./drawing.js";
+import {Judges} from "./judges.js";
 import {color} from "./marks.js";
 import {Plane} from "./plane.js";
 import {Playbar} from "./playbar.js";
 import {Space} from "./space.js";
 import {Visits} from "./visits.js";
-import {unpackPoints, unpackSeries} from "./address.js";
+import {readBytes, unpackPoints, unpackSeries} from "./address.js";
 import * as L from "./learners.js";
 import * as M from "./mercer.js";
 
@@ -70,7 +73,8 @@ class PlaneFigure extends Figure {
     this.plane.axes = true;
     this.playbar = new Playbar((t) => this.moment(t));
     this.hand = h("div", {});
-    this.main.append(this.drawing.bar, h("div", {class: "stage"}, this.canvas, this.drawing.lens), this.playbar.element, this.hand);
+    this.course = h("div", {class: "course"});
+    this.main.append(this.drawing.bar, h("div", {class: "stage"}, this.canvas, this.drawing.lens), this.playbar.element, this.course, this.hand);
     this.drawing.show();
   }
 
@@ -84,7 +88,7 @@ class PlaneFigure extends Figure {
 
   quick() {
     const state = this.state(), model = this.model = L.learn(this.kernel(), state);
-    this.visits = null;
+    this.visits = this.courses = null;
     if (model.trace) {
       const {trace} = model, used = [...new Set([...trace.index].filter((_, t) => trace.update.subarray(t * trace.outputs, (t + 1) * trace.outputs).some((v) => v)))].sort((a, b) => a - b);
       const array = (data, columns = 1) => ({data, shape: [data.length / columns, columns]});
@@ -98,16 +102,16 @@ class PlaneFigure extends Figure {
     const terms = model.coef ? state.y.filter((_, i) => model.coef.some((c) => c[i])).length : model.n;
     this.final = this.field(Math.min(COARSE, Math.floor(Math.sqrt(PAIRS / Math.max(1, terms)))));
     this.say();
-    this.moment(this.playbar.at);
-    this.plane.paint();
+    this.moment(this.playbar.at, true);
   }
 
   rest() {
     const state = this.state();
     this.final = this.field(FINE);
     if (this.model.variance && this.spec.learner === "process") this.uncertain();
-    const left = L.leftOut(this.kernel(), state);
-    const fresh = this.test ? L.wrong(L.winners(this.model.scores(Float64Array.from(this.test.X), this.test.y.length), this.model.classes, this.test.y.length), this.test.y) : null;
+    const left = L.leftOut(this.kernel(), state), test = this.test && {X: Float64Array.from(this.test.X), y: this.test.y};
+    this.courses = this.visits ? L.courses(this.kernel(), state, this.model, test) : null;
+    const fresh = test ? L.wrong(L.winners(this.model.scores(test.X, test.y.length), this.model.classes, test.y.length), test.y) : null;
     this.moment(this.playbar.at);
     this.say(left, fresh);
   }
@@ -124,7 +128,8 @@ class PlaneFigure extends Figure {
     this.words.textContent = `${parts.filter(Boolean).join(", ")}.`;
   }
 
-  moment(t) {
+  // The picture after t visits: within the next frame, or now.
+  moment(t, now = false) {
     const {plane, visits} = this, between = visits && t !== null && t < visits.length;
     if (between && !visits.columns) {
       const at = Float64Array.from(visits.used.flatMap((i) => [plane.points.X[2 * i], plane.points.X[2 * i + 1]])), {kernel} = this.model;
@@ -133,7 +138,8 @@ class PlaneFigure extends Figure {
     plane.field = between ? {...this.final, size: visits.size, outputs: visits.outputs, data: visits.field(t), margins: false} : this.final;
     plane.alpha = between ? visits.alpha(t, plane.points.y.length) : this.alpha;
     plane.visited = between && t > 0 ? visits.index[t - 1] : -1;
-    plane.draw();
+    if (now) plane.paint(); else plane.draw();
+    this.course.replaceChildren(this.courses ? paths(this.courses, t ?? visits.length) : "");
     const byHand = this.spec.learner === "walk" && visits?.outputs === 1 && plane.points.y.length <= BY_HAND;
     this.hand.replaceChildren(byHand ? walk(visits, t, plane.points.y, this.model.classes, (i, j) => this.model.K[i * this.model.n + j]) : "");
   }
@@ -298,7 +304,17 @@ class CurveFigure extends Figure {
   repaint() { this.draw(); }
 }
 
-const KINDS = {playground: PlaneFigure, gram: GramFigure, curves: CurveFigure};
+// A digit to be drawn, and three who read it.
+class DigitsFigure {
+  constructor(place, {given, images, labels}) {
+    place.classList.add("digits");
+    this.panel = new Digits({place, judges: new Judges(Float64Array.from(new Uint8Array(readBytes(images)), (v) => v / 16), labels)}, given);
+    new MutationObserver(() => this.panel.repaint()).observe(document.documentElement, {attributes: true, attributeFilter: ["data-theme"]});
+  }
+  get settled() { return this.panel.settled; }
+}
+
+const KINDS = {playground: PlaneFigure, gram: GramFigure, curves: CurveFigure, digits: DigitsFigure};
 
 // Makes every figure of the page: `<div class="mercer-live"><script type="application/json">…`.
 export function start() {

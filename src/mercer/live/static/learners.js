@@ -37,7 +37,7 @@ export function learn(kernel, {learner, options, X, y, width = 2, tol = 1e-3}) {
     const flat = kind === "average" ? trace.average : trace.alpha, coef = Array.from({length: trace.outputs}, (_, o) => flat.filter((_, i) => i % trace.outputs === o));
     const model = {coef, b: coef.map(() => 0)};
     const voted = (Q, rows) => { const v = M.votes(against(Q, rows), trace); return Array.from({length: trace.outputs}, (_, o) => v.filter((_, i) => i % trace.outputs === o)); };
-    return {...base, trace, averaging: kind, coef, scores: kind === "vote" ? voted : summed(model)};
+    return {...base, shares: (c) => coef[classes.indexOf(c)], trace, averaging: kind, coef, scores: kind === "vote" ? voted : summed(model)};
   }
   if (learner === "smoother") {
     return {...base, scores: (Q, rows) => {
@@ -56,10 +56,18 @@ export function learn(kernel, {learner, options, X, y, width = 2, tol = 1e-3}) {
   }
   const model = fitted(learner, K, labels, count, options, tol);
   const sums = summed(model);
-  return {...base, coef: model.pairs ? null : model.coef, b: model.b, variance: model.variance, scores: (Q, rows) => {
+  return {...base, parts: model.coef, shares: (c) => toward(model, classes.indexOf(c), n), coef: model.pairs ? null : model.coef, b: model.b, variance: model.variance, scores: (Q, rows) => {
     const values = sums(Q, rows);
     return model.pairs ? ballots(values, model.pairs, count, rows) : values;
   }};
+}
+
+// What each point counts for class c among several: by pairs, for the second of a pair where α is positive.
+function toward({coef, pairs}, c, n) {
+  const out = new Float64Array(n);
+  if (!pairs) return coef[c];
+  pairs.forEach(([a, b], k) => { if (a === c || b === c) for (let i = 0; i < n; i++) out[i] += b === c ? coef[k][i] : -coef[k][i]; });
+  return out;
 }
 
 function fitted(learner, K, labels, count, options, tol) {
@@ -107,17 +115,52 @@ export function winners(scores, classes, rows) {
 export const wrong = (answers, y) => answers.filter((c, i) => c !== y[i]).length / y.length;
 
 // The error on points left out, by the five folds of the library (seed 0); null where a fold cannot be learned from.
-export function leftOut(kernel, state, folds = 5) {
-  const {X, y, width = 2} = state, n = y.length, order = new M.Random(0).permutation(n), cuts = Math.min(folds, n), answers = new Array(n);
+export function leftOut(kernel, state) {
+  let missed = 0;
   try {
-    for (let f = 0, start = 0; f < cuts; f++) {
-      const size = Math.floor(n / cuts) + (f < n % cuts), held = new Set(order.slice(start, start += size)), rows = (keep) => y.flatMap((_, i) => held.has(i) === keep ? [] : [i]);
-      const train = rows(true), test = rows(false), of = (list) => Float64Array.from(list.flatMap((i) => Array.from({length: width}, (_, t) => X[i * width + t])));
-      const model = learn(kernel, {...state, X: of(train), y: train.map((i) => y[i])});
-      winners(model.scores(of(test), test.length), model.classes, test.length).forEach((c, r) => { answers[test[r]] = c; });
+    for (const {train, held} of folds(state)) {
+      const model = learn(kernel, train), rows = held.y.length;
+      winners(model.scores(held.X, rows), model.classes, rows).forEach((c, r) => { missed += c !== held.y[r]; });
     }
   } catch { return null; }
-  return wrong(answers, y);
+  return missed / state.y.length;
+}
+
+function folds(state, most = 5) {
+  const {X, y, width = 2} = state, n = y.length, order = new M.Random(0).permutation(n), cuts = Math.min(most, n), of = (list) => ({X: Float64Array.from(list.flatMap((i) => Array.from({length: width}, (_, t) => X[i * width + t]))), y: list.map((i) => y[i])});
+  let start = 0;
+  return Array.from({length: cuts}, (_, f) => {
+    const held = new Set(order.slice(start, start += Math.floor(n / cuts) + (f < n % cuts))), rows = (inside) => y.flatMap((_, i) => held.has(i) === inside ? [i] : []);
+    return {train: {...state, ...of(rows(false))}, held: of(rows(true))};
+  });
+}
+
+// The share of wrong answers after every visit of a perceptron, by the predictor that is shown then; `K` has a row for
+// each point that is asked.
+function course({trace, averaging, classes}, K, y) {
+  const {n, outputs, index, update} = trace, rows = y.length, last = new Float64Array(rows * outputs), total = last.slice(), out = new Float64Array(index.length), answers = y.map((c) => classes.indexOf(c));
+  const lead = (f, r) => outputs === 1 ? (f[r] > 0 ? 1 : 0) : M.winner(f, r * outputs, outputs);
+  for (let t = 0, wrong = 1; t < index.length; t++) {
+    const u = update.subarray(t * outputs, (t + 1) * outputs), moved = u.some((v) => v);
+    if (moved) for (let r = 0; r < rows; r++) for (let o = 0; o < outputs; o++) last[r * outputs + o] += u[o] * K[r * n + index[t]];
+    if (averaging === "average") for (let i = 0; i < last.length; i++) total[i] += last[i];
+    if (averaging === "vote") for (let r = 0; r < rows; r++) if (outputs === 1) total[r] += last[r] > 0 ? 1 : -1; else total[r * outputs + lead(last, r)]++;
+    if (moved || averaging !== "last" || !t) { wrong = 0; for (let r = 0; r < rows; r++) if (lead(averaging === "last" ? last : total, r) !== answers[r]) wrong++; }
+    out[t] = wrong / rows;
+  }
+  return out;
+}
+
+// The errors over the visits: in training, on points left out by five folds after as many passes, on new points.
+export function courses(kernel, state, model, test) {
+  const {y} = state, n = y.length, left = new Float64Array(model.trace.index.length), fresh = test && course(model, model.against(test.X, test.y.length), test.y);
+  try {
+    for (const {train, held} of folds(state)) {
+      const part = learn(kernel, train), path = course(part, part.against(held.X, held.y.length), held.y);
+      for (let t = 0; t < left.length; t++) left[t] += path[Math.min(path.length, Math.ceil((t + 1) * train.y.length / n)) - 1] * held.y.length / n;
+    }
+  } catch { return {training: course(model, model.K, y), fresh}; }   // a fold without one of the classes
+  return {training: course(model, model.K, y), left, fresh};
 }
 
 // --- curves on a line --------------------------------------------------------------------------------

@@ -162,7 +162,7 @@ export function winner(values, start, outputs) {
 
 // L with LLᵀ = A, in place of the lower half; null where A is not positive definite.
 export function cholesky(A, n) {
-  const L = Float64Array.from(A);
+  const L = A.slice();
   for (let j = 0; j < n; j++) {
     for (let i = j; i < n; i++) {
       let sum = L[i * n + j];
@@ -176,7 +176,7 @@ export function cholesky(A, n) {
 }
 
 export function forward(L, n, b) {
-  const x = Float64Array.from(b);
+  const x = b.slice();
   for (let i = 0; i < n; i++) { let sum = x[i]; for (let k = 0; k < i; k++) sum -= L[i * n + k] * x[k]; x[i] = sum / L[i * n + i]; }
   return x;
 }
@@ -195,7 +195,7 @@ export function factored(A, n) {
 
 // The same by elimination with pivots, for any A.
 function eliminated(A, n) {
-  const M = Float64Array.from(A), order = Array.from({length: n}, (_, i) => i);
+  const M = A.slice(), order = Array.from({length: n}, (_, i) => i);
   for (let j = 0; j < n; j++) {
     let p = j;
     for (let i = j + 1; i < n; i++) if (Math.abs(M[order[i] * n + j]) > Math.abs(M[order[p] * n + j])) p = i;
@@ -225,7 +225,7 @@ const sum = (v) => v.reduce((a, b) => a + b, 0);
 
 // Eigenvalues from the largest, and eigenvectors as rows, of a symmetric matrix: Householder, then QL.
 export function eigen(A, n) {
-  const V = Float64Array.from(A), d = new Float64Array(n), e = new Float64Array(n), at = (i, j) => i * n + j;
+  const V = A.slice(), d = new Float64Array(n), e = new Float64Array(n), at = (i, j) => i * n + j;
   for (let i = n - 1; i > 0; i--) {
     let scale = 0, h = 0;
     for (let k = 0; k < i; k++) scale += Math.abs(V[at(i, k)]);
@@ -296,7 +296,7 @@ export function targets(labels, classes) {
 }
 
 export function ridge(K, T, alpha, intercept = true) {
-  const n = T[0].length, A = Float64Array.from(K);
+  const n = T[0].length, A = K.slice();
   for (let i = 0; i < n; i++) A[i * n + i] += alpha;
   const solve = factored(A, n), one = intercept ? solve(new Float64Array(n).fill(1)) : null;
   const found = T.map((t) => { const u = solve(t), b = intercept ? sum(u) / sum(one) : 0; return {coef: intercept ? u.map((v, i) => v - b * one[i]) : u, b}; });
@@ -305,7 +305,7 @@ export function ridge(K, T, alpha, intercept = true) {
 
 // Gaussian process with noise of a given variance: the mean's coefficients, the variance at rows of k, log p(t).
 export function process(K, t, noise) {
-  const n = t.length, A = Float64Array.from(K);
+  const n = t.length, A = K.slice();
   for (let i = 0; i < n; i++) A[i * n + i] += noise;
   const L = cholesky(A, n);
   if (!L) throw new Error("K has an eigenvalue below 0: k is no kernel");
@@ -341,8 +341,9 @@ export function svm(K, t, C, tol = 1e-3, most = 1e6) {
   let free = 0, total = 0, high = Infinity, low = -Infinity;
   for (let k = 0; k < n; k++) {
     const v = t[k] * G[k];
-    if (alpha[k] > 0 && alpha[k] < C) { free++; total += v; }
-    else if ((alpha[k] === 0) === (t[k] > 0)) high = Math.min(high, v); else low = Math.max(low, v);
+    const least = alpha[k] <= 1e-12 * C;   // what rounding leaves beside a bound is at the bound
+    if (!least && alpha[k] < (1 - 1e-12) * C) { free++; total += v; }
+    else if (least === (t[k] > 0)) high = Math.min(high, v); else low = Math.max(low, v);
   }
   return {coef: [alpha.map((a, k) => a * t[k])], b: [-(free ? total / free : (high + low) / 2)]};
 }

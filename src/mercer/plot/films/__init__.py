@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer import learners
+from mercer._figures import styled
 from mercer.plot.films.learning import descent_film, pair_film, perceptron_film
 from mercer.plot.films.lifting import lifting_film
 from mercer.plot.films.reel import Film
@@ -71,11 +72,11 @@ def film(model: Any, X: Any, y: Any = None, frames: int = 60, *, space: bool = F
     file with a slider, and ``.png`` a contact sheet. The ``.html`` of a perceptron computes in the
     page: the visits play, points can be dragged, and the numbers of the kernel have sliders.
     """
-    if space:
-        return lifting_film(model, X, y, frames)
     columns, classes = np.shape(X)[1:], 0 if y is None else len(np.unique(y))
-    for name, make in _FILMS.items():
-        fits = make is window_film or (classes == 2 and columns == (2,))
+    make = lifting_film if space else sweep_film
+    for name, known in () if space else _FILMS.items():
+        fits = known is window_film or (classes == 2 and columns == (2,))
         if fits and isinstance(model, getattr(learners, name)):
-            return make(model, X, y, frames)
-    return sweep_film(model, X, y, frames)
+            make = known
+    with styled():
+        return make(model, X, y, frames)

@@ -117,7 +117,7 @@ def _proof_panel(
     ax.clear()
     if curves is not None:
         convergence_proof(model, X, y, ax, curves, upto=j)
-        ax.set_title("jρ ≤ ⟨w, w*⟩ ≤ ‖w‖ ≤ √j R")
+        tidy(ax, "jρ ≤ ⟨w, w*⟩ ≤ ‖w‖ ≤ √j R")
         bottom, top = ax.get_ylim()
         ax.set_ylim(bottom, top * (12 if ax.get_yscale() == "log" else 1.5))  # room for names
         legend(ax, frameon=False, fontsize="x-small", ncols=4, loc="upper left")

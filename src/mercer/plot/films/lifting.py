@@ -60,7 +60,7 @@ def lifting_film(model: Any, X: Any, y: Any, frames: int) -> Film:
         tidy(left)
         rising = f"the inputs rise to φ(x): {100 * lift:.0f} %"
         title = "a plane in feature space is a curve in the input" if cut > 0 else rising
-        space.set_title(title)
+        tidy(space, title)
         return title
 
     return Film(figure, draw, frames, seconds=0.1)

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer._figures import styled
+
 #: Colors of a frame in a file: flat pictures have few, and fewer make a file small.
 PALETTE = 128
 
@@ -50,8 +52,10 @@ class Film:
         seconds: float = 0.25,
         page: str | None = None,
     ) -> None:
-        self.figure, self.draw, self.count, self.seconds = figure, draw, count, seconds
-        self.page = page
+        self.figure: Any = figure
+        self.count: int = count
+        self.seconds: float = seconds
+        self._draw, self.page = draw, page
 
     def __repr__(self) -> str:
         return f'<Film of {self.count} frames: film.save("x.gif"), ".html", ".mp4" or ".png">'
@@ -61,7 +65,8 @@ class Film:
 
     def caption(self, index: int) -> str:
         """What a frame shows, in words; the figure has it then."""
-        return self.draw(range(self.count)[index])
+        with styled():
+            return self._draw(range(self.count)[index])
 
     def frames(self, dpi: float = 100) -> Iterator[tuple[str, Any]]:
         """Each frame: its caption, and an image of Pillow."""
@@ -97,7 +102,7 @@ class Film:
         writer = FFMpegWriter(fps=round(1 / self.seconds))
         with writer.saving(self.figure, str(path), dpi):
             for i in range(self.count):
-                self.draw(i)
+                self.caption(i)
                 writer.grab_frame()
 
     def _png(self, path: Path, dpi: float) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 
+from mercer._figures import tidy
 from mercer.kernels.parameters import as_width, is_number
 from mercer.plot.films.field import fitted
 from mercer.plot.films.reel import Film
@@ -38,7 +39,7 @@ def sweep_film(model: Any, X: Any, y: Any, frames: int) -> Film:
             decision_regions(made, X, y, ax)
             if is_classifier(made):
                 caption += f": training error {np.mean(made.predict(X) != y):.1%}"
-        ax.set_title(caption)
+        tidy(ax, caption)
         return caption
 
     return Film(figure, draw, frames, seconds=0.15)

@@ -24,7 +24,7 @@ from mercer.selection.scores import cross_calibrated
 from mercer.selection.trainers.base import Outcome
 
 #: Weights are multiples of one by this number; members with none are left out.
-STEPS = 5
+WEIGHT_STEPS = 5
 WHY = "models that err in different places err less on average"
 
 
@@ -125,12 +125,12 @@ def greedy(said: list[np.ndarray], truth: np.ndarray) -> np.ndarray:
     array([0.6, 0.4])
     """
     counts, total = np.zeros(len(said)), np.zeros_like(said[0])
-    for step in range(1, STEPS + 1):
+    for step in range(1, WEIGHT_STEPS + 1):
         losses = [float(_losses((total + s) / step, truth).mean()) for s in said]
         best = int(np.argmin(losses))
         counts[best] += 1
         total = total + said[best]
-    return counts / STEPS
+    return counts / WEIGHT_STEPS
 
 
 def _answers(outcome: Outcome, truth: np.ndarray) -> np.ndarray:

@@ -34,9 +34,8 @@ from mercer.selection.racing.forecasts import CAREFUL
 from mercer.selection.racing.race import FIRST_ROWS, Race
 from mercer.selection.trainers.base import UNTRIED, Outcome, Trainer
 
-#: Of all candidates and of learners with kernels, so many begin; and so many kinds go on, beside
-#: the better half.
-TOP, LEARNERS, KINDS = 2, 3, 3
+#: Of all candidates so many begin in any case.
+TOP = 2
 #: From round to round rows grow by so much; the first one has at least `FIRST_ROWS`.
 GROWTH = 4.0
 #: The share of the time that is left, without what the leader's last fit takes of it, half at most,
@@ -60,11 +59,11 @@ def first_of_each(best: Iterable[Entry], key: Callable[[Entry], str]) -> list[En
 
 
 def finalists(best: list[Entry]) -> list[Entry]:
-    """The best, the best of each kind, and the best learners with kernels."""
-    kinds = first_of_each(best, attrgetter("kind"))
+    """The best, the best of each kind, and of each learner with kernels."""
     kernels = [e for e in best if e.kernel is not None]
-    learners = first_of_each(kernels, attrgetter("trainer.learner"))[:LEARNERS]
-    return [e for e in best if e in kinds or e in learners or e in best[:TOP]]
+    first = [*best[:TOP], *first_of_each(best, attrgetter("kind"))]
+    first += first_of_each(kernels, attrgetter("trainer.learner"))
+    return [e for e in best if e in first]
 
 
 @dataclass
@@ -93,7 +92,10 @@ class Finals:
         metric: Metric,
         build: Callable[[Entry, np.ndarray], Any],
     ) -> None:
-        self.race, self.found, self.metric, self.build = race, found, metric, build
+        self.race: Race = race
+        self.found: Dataset = found
+        self.metric: Metric = metric
+        self.build: Callable[[Entry, np.ndarray], Any] = build
         folds = [fold for repeat in race.data.splits for fold in repeat]
         if times is not None:  # what is judged lies after what is fitted on: most rows come first
             folds = folds[::-1]
@@ -156,7 +158,7 @@ class Finals:
             self.race.sizes = [*(s for s in self.race.sizes if s < size), size]
             done = sorted((e for e in going if e.final), key=Entry.rank)
             cheap = [e for e in done if self._seconds_for(e, sizes[-1]) > 0]
-            stay = [*done[: len(done) // 2], *first_of_each(cheap, attrgetter("kind"))[:KINDS]]
+            stay = [*done[: len(done) // 2], *first_of_each(cheap, attrgetter("kind"))]
             going = [e for e in done if e in stay]
 
     def _round(self, going: list[Entry], size: int) -> None:
@@ -379,7 +381,8 @@ class AllOrNothing:
         self.before: list[tuple[Entry, dict[str, Any]]] = [
             (entry, entry.state()) for entry in entries
         ]
-        self.begin, self.cut_off = perf_counter(), False
+        self.begin: float = perf_counter()
+        self.cut_off: bool = False
 
     def __enter__(self) -> AllOrNothing:
         return self

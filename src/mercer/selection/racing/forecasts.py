@@ -21,11 +21,11 @@ from mercer.selection.trainers.base import EXACT_ROWS, Trainer
 MOST_RESERVE = 0.45
 #: Seconds that are allowed per second that a fit is expected to take.
 CAREFUL = 1.3
-#: Below so many rows the last fit takes all of them, by a cheaper solver where time is short.
+#: Up to so many rows the last fit takes all of them, those kept back included, by a cheaper solver
+#: where time is short.
 ALL_ROWS = 20_000
-#: A little more than was seen: what does not grow matters less from stage to stage. And the power
-#: of rows by which a trainer may be wrong about its work.
-MORE, MOST_DRIFT = 0.2, 0.5
+#: The power of rows by which a trainer may be wrong about its work.
+MOST_DRIFT = 0.5
 
 
 def with_workers() -> bool:
@@ -75,7 +75,7 @@ class Forecasts:
         ]
         if not seen:
             return 0.0
-        return min(max(float(np.median(seen)) + MORE, -MOST_DRIFT), MOST_DRIFT)
+        return min(max(float(np.median(seen)), -MOST_DRIFT), MOST_DRIFT)
 
     def cost(self, entry: Entry, size: int) -> float:
         """Seconds that all folds at this size will take, from what a smaller stage took."""
@@ -126,7 +126,7 @@ class Forecasts:
     def rows_in(self, entry: Entry, seconds: float) -> int:
         """On how many rows it can be fitted in so many seconds; 0 if not on those it has seen."""
         rows = self.final_rows
-        if rows < ALL_ROWS and self.fit_seconds(entry, rows) <= seconds:
+        if rows <= ALL_ROWS and self.fit_seconds(entry, rows) <= seconds:
             return rows
         while rows >= entry.size and CAREFUL * self.fit_seconds(entry, rows) > seconds:
             rows = int(rows / 1.05)

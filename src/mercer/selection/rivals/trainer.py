@@ -18,16 +18,19 @@ from mercer.selection.trainers.grid import GridTrainer
 
 #: What the choice of a learned metric takes, and what is left of it where most is settled, as the
 #: cubes of so many rows.
-CHOICE, REST = 5_000**3, 3_000**3
+CHOICE, SETTLED = 5_000**3, 3_000**3
 
 
 class RivalTrainer(GridTrainer):
     """Values of a rival's grid, judged like those of a learner with a kernel."""
 
     def __init__(self, rival: Rival, task: str, classes: int) -> None:
-        self.rival, self.task, self.classes = rival, task, classes
+        self.rival: Rival = rival
+        self.task: str = task
+        self.classes: int = classes
         self.entry: Learner = Learner(rival.name)
-        self.learner, self.grid = rival.name, rival.grid_for(task)
+        self.learner: str = rival.name
+        self.grid = rival.grid_for(task)
         self.takes_centers = rival.learns_metric
         self.settled: dict[str, Any] = {}
 
@@ -49,7 +52,7 @@ class RivalTrainer(GridTrainer):
         if not self.rival.learns_metric:
             return super().work(n)
         solving = n**3 if self.centers_for(n) is None else n * (self.centers_for(n) or 0) ** 2
-        return (REST if self.settled else CHOICE) + ROUNDS * min(n, ROUND_ROWS) ** 3 + solving
+        return (SETTLED if self.settled else CHOICE) + ROUNDS * min(n, ROUND_ROWS) ** 3 + solving
 
     def blocks(self, fold: Fold) -> tuple[Any, Any]:
         return fold.examples()
