@@ -93,7 +93,8 @@ def set_config(
     ----------
     memory : str or int
         The most that one call may take: bytes, or text such as "4GB". Without it, half of
-        the memory of the machine or of its container.
+        the memory of the machine or of its container. Libraries and compiled code, up to 300 MB
+        that a process loads once, come on top.
     threads : int
         Threads of one call; all usable cores without it.
     device : str
