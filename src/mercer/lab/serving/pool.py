@@ -185,7 +185,8 @@ class Pool:
 
         try:
             reply: asyncio.Future[Any] = loop.run_in_executor(self._threads, exchange)
-            reply.add_done_callback(_seen)  # it may end when nobody waits for it any more
+            # It may end when nobody waits for it any more: an error not looked at is printed.
+            reply.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             stop: asyncio.Future[Any] = asyncio.ensure_future(worker.stop.wait())
             try:
                 await asyncio.wait(
@@ -205,12 +206,6 @@ class Pool:
         if not worker.stop.is_set():
             await job.deliver(_refused(job, f"this took longer than {self.limit:g} s"))
         return None
-
-
-def _seen(reply: asyncio.Future[Any]) -> None:
-    """An error that is not looked at would be printed."""
-    if not reply.cancelled():
-        reply.exception()
 
 
 def page_of(asker: Hashable) -> Hashable:
