@@ -144,7 +144,9 @@ class Among:
     def __init__(
         self, *values: Any, spelled: Mapping[Any, Any] | None = None, why: str = ""
     ) -> None:
-        self.values, self.spelled, self.why = values, dict(spelled or {}), why
+        self.values: tuple[Any, ...] = values
+        self.spelled: dict[Any, Any] = dict(spelled or {})
+        self.why: str = why
 
     @property
     def words(self) -> str:

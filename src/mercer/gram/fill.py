@@ -9,6 +9,7 @@ product, or from differences; a compiled loop takes differences and the formula 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ from mercer.gram.rows import scatters, stays_sparse
 from mercer.tuning import CACHE_ELEMENTS
 
 
+@dataclass(eq=False, repr=False)
 class Filler:
     """Fills tiles of K between two operands.
 
@@ -34,17 +36,12 @@ class Filler:
     `paneled`: inputs whose sparse rows are multiplied in panels.
     """
 
-    def __init__(
-        self,
-        program: Program,
-        x: Operand,
-        z: Operand,
-        compiled: Any = None,
-        swapped: bool = False,
-        paneled: frozenset[Any] = frozenset(),
-    ) -> None:
-        self.program, self.x, self.z, self.compiled = program, x, z, compiled
-        self.swapped, self.paneled = swapped, paneled
+    program: Program
+    x: Operand
+    z: Operand
+    compiled: Any = None
+    swapped: bool = False
+    paneled: frozenset[Any] = frozenset()
 
     def fill(self, rows: slice, columns: slice, out: np.ndarray, scratch: Scratch) -> None:
         """Write k of these rows and columns into `out`."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -77,7 +77,8 @@ class Program:
     row_z: tuple[Formula, ...]
     epilogue: Formula
 
-    __eq__, __hash__ = object.__eq__, object.__hash__
+    __eq__: ClassVar[Any] = object.__eq__
+    __hash__: ClassVar[Any] = object.__hash__
 
     @cached_property
     def opaque(self) -> tuple[Any, ...]:
@@ -219,7 +220,9 @@ class Form:
         self.multiplied: tuple[Input, ...] = tuple(
             dict.fromkeys(node.value for node in nodes_read if node.op in ("dot", "sqdist"))
         )
-        self.reduced = frozenset(node.value[1] for node in nodes_read if node.op == "reduce")
+        self.reduced: frozenset[Any] = frozenset(
+            node.value[1] for node in nodes_read if node.op == "reduce"
+        )
         self.by_size: dict[Any, Method] = {node.value: BY_SIZE for node in self.distances}
         self.is_double: bool = needs_double(formula)
 

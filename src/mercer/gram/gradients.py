@@ -13,7 +13,7 @@ a kink the slope is 0: of |x − z| at 0, and of a root or a fractional power at
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import singledispatch
 from typing import Any
 
@@ -38,7 +38,7 @@ from mercer.formula.inputs import (
     numeric,
 )
 from mercer.formula.nodes import X_J, Z_J, Formula, Input, rows_of, set_size, statistics
-from mercer.gram.base import formula_of
+from mercer.gram.base import Gram, formula_of
 from mercer.gram.dispatch import make_gram
 from mercer.gram.operand import over_sets
 from mercer.gram.rows import as_rows, matrix
@@ -56,17 +56,56 @@ def weighted_gradient(kernel: Kernel, X: Any, Z: Any, coef: np.ndarray) -> np.nd
     if kernel.is_opaque:
         raise TypeError(f"{kernel!r} is no formula of numbers: it has no gradient in x")
     X, Z = as_rows(host(X)), as_rows(host(Z))
+    gradient = np.zeros((count(X), coef.shape[1], _columns_of(X)))
+    for node, gram, U, V in _slopes(kernel, X, Z):
+        by_product = node.op in ("dot", "sqdist", "sqnorm")
+        part = (_by_product if by_product else _by_columns)(node, gram, U, V, coef)
+        gradient += _pulled_back(rows_of(node), X, part)
+    return gradient
+
+
+def slopes_in_rows(kernel: Kernel, X: Any, Z: Any, G: np.ndarray) -> np.ndarray:
+    """Σⱼ Gᵢⱼ ∂k(xᵢ, zⱼ)/∂xᵢ for every row xᵢ.
+
+    >>> from mercer import Linear
+    >>> slopes_in_rows(Linear(), [[1.0, 1.0]], [[2.0, 0.0], [0.0, 3.0]], np.ones((1, 2)))
+    array([[2., 3.]])
+    """
+    X, Z = as_rows(host(X)), as_rows(host(Z))
+    total = np.zeros(X.shape)
+    for node, gram, U, V in _slopes(kernel, X, Z):
+        W = G * np.asarray(gram.dense(), dtype=np.float64)
+        sums = W.sum(axis=1, keepdims=True)
+        if node.op == "dot":
+            part = W @ V
+        elif node.op in ("sqnorm", "sqdist"):
+            part = 2.0 * (sums * U if node.op == "sqnorm" else sums * U - W @ V)
+        else:
+            each = slopes_by_column(node, U, V)
+            none = np.zeros(len(U))
+            part = np.stack([none if p is None else (W * p).sum(axis=1) for p in each], axis=1)
+        total += _pulled_back(rows_of(node), X, part[:, None, :])[:, 0]
+    return total
+
+
+def _slopes(
+    kernel: Kernel, X: Any, Z: Any
+) -> Iterator[tuple[Formula, Gram, np.ndarray, np.ndarray]]:
+    """The statistics s of k that x changes, each with ∂k/∂s between X and Z, and their rows
+    after its input map."""
     formula = simplify(formula_of(kernel))
-    width = _columns_of(X)
-    gradient = np.zeros((count(X), coef.shape[1], width))
     for node in statistics(formula):
         slope = simplify(derive(formula, node))
-        if slope.op == "const" and slope.value == 0:
+        of_z = node.op in ("sqnorm", "rowfn") and node.value[0] == "z"
+        if of_z or (slope.op == "const" and slope.value == 0):
             continue
-        part = _of_statistic(node, slope, X, Z, coef)
-        if part is not None:
-            gradient += pulled_back(rows_of(node), X, part)
-    return gradient
+        if node.op == "rowfn":
+            raise TypeError(f"{node!r} is a Python function: it has no gradient in x")
+        U, V = (_dense(matrix(rows, rows_of(node), name)) for rows, name in ((X, "X"), (Z, "Z")))
+        if node.op == "sqdist":  # only the difference counts: near 0 it keeps its digits
+            center = V.mean(axis=0)
+            U, V = U - center, V - center
+        yield node, make_gram(slope, X, Z).facing_host(), U, V
 
 
 def outer_product(
@@ -101,34 +140,15 @@ def _columns_of(X: Any) -> int:
     return int(X.shape[1]) if hasattr(X, "shape") else int(np.shape(X)[1])
 
 
-def _of_statistic(
-    node: Formula, slope: Formula, X: Any, Z: Any, coef: np.ndarray
-) -> np.ndarray | None:
-    """Σⱼ αⱼ (∂k/∂s) ∂s/∂u for the rows u after the input map; None where s is of z alone."""
-    if node.op == "rowfn":
-        if node.value[0] == "z":
-            return None
-        raise TypeError(f"{node!r} is a Python function: it has no gradient in x")
-    if node.op == "sqnorm" and node.value[0] == "z":
-        return None
-    U, V = (_dense(matrix(rows, rows_of(node), name)) for rows, name in ((X, "X"), (Z, "Z")))
-    if node.op in ("dot", "sqdist", "sqnorm"):
-        return _by_product(node.op, slope, X, Z, U, V, coef)
-    return _by_columns(node, slope, X, Z, U, V, coef)
-
-
 def _dense(values: Any) -> np.ndarray:
     return np.asarray(values.toarray() if is_sparse(values) else values, dtype=np.float64)
 
 
 def _by_product(
-    op: str, slope: Formula, X: Any, Z: Any, U: np.ndarray, V: np.ndarray, coef: np.ndarray
+    node: Formula, gram: Gram, U: np.ndarray, V: np.ndarray, coef: np.ndarray
 ) -> np.ndarray:
     """S times [α, α∘V], for as many outputs at a time as the memory limit allows."""
-    gram, (n, d), m = make_gram(slope, X, Z).facing_host(), U.shape, len(V)
-    if op == "sqdist":  # only the difference counts: near 0 it keeps its digits
-        center = V.mean(axis=0)
-        U, V = U - center, V - center
+    op, (n, d), m = node.op, U.shape, len(V)
     out = np.empty((n, coef.shape[1], d))
     step = int(max(1, tuning.GRADIENT_SHARE * get_config().memory_bytes // (8 * (n + m) * (d + 1))))
     for start in range(0, coef.shape[1], step):
@@ -150,12 +170,11 @@ def _by_product(
 
 
 def _by_columns(
-    node: Formula, slope: Formula, X: Any, Z: Any, U: np.ndarray, V: np.ndarray, coef: np.ndarray
+    node: Formula, gram: Gram, U: np.ndarray, V: np.ndarray, coef: np.ndarray
 ) -> np.ndarray:
     """Tiles of S, each multiplied with ∂s/∂u of one column after the other."""
     n, d = U.shape
     out, alpha = np.zeros((n, coef.shape[1], d)), np.ascontiguousarray(coef, dtype=np.float64)
-    gram = make_gram(slope, X, Z).facing_host()
 
     def body(rows: slice, columns: slice, tile: Any, scratch: Scratch) -> None:
         weights = np.ascontiguousarray(host(tile), dtype=np.float64)
@@ -246,7 +265,7 @@ _SLOPES: dict[str, Callable[..., list[Any]]] = {
 # --- input maps, backwards ----------------------------------------------------------------------
 
 
-def pulled_back(rows: Input, X: Any, slopes: np.ndarray) -> np.ndarray:
+def _pulled_back(rows: Input, X: Any, slopes: np.ndarray) -> np.ndarray:
     """∇ₓ from the slopes in u = what the steps make of x."""
     before = [X]
     for step in rows.steps[:-1]:

@@ -42,6 +42,7 @@ class HostGram(Gram):
     """`Gram` of arrays, CSR matrices, DataFrames and lists of objects on the host."""
 
     program: Program
+    methods: Any
     #: k(x, z) may depend on the order of its arguments; then a transposed Gram swaps them back.
     _swapped = False
     #: The compiled loop of tiles, or None, once `prepare_tiles` has settled it for all parts of K.
@@ -50,13 +51,15 @@ class HostGram(Gram):
     series: list[Series] | None = None
 
     def __init__(self, kernel: Kernel | Formula, X: Any, Z: Any = None) -> None:
-        form, self.square = form_for(kernel), Z is None
-        self.kernel, self.formula = kernel, form.formula
+        self.square: bool = Z is None
+        form = form_for(kernel)
+        self.kernel: Kernel | Formula = kernel
+        self.formula: Formula = form.formula
         rows = X if isinstance(X, Rows) else Rows(form, X)
         others = Z if Z is None or isinstance(Z, Rows) else Rows(form, Z, "Z")
         self._x, self._z, self.program, self.methods = prepare(form, rows, others)
         self.shape: tuple[int, int] = (self._x.n, self._z.n)
-        self.dtype = self._x.dtype
+        self.dtype: np.dtype = self._x.dtype
 
     def _with(self, x: Operand, z: Operand, square: bool, swapped: bool) -> HostGram:
         """Make the Gram of the same kernel and program on other operands."""
@@ -224,7 +227,7 @@ class HostGram(Gram):
             self._tiled_product(plan, engine, columns, result)
         return result[:, 0] if V.ndim == 1 else result
 
-    __matmul__ = times
+    __matmul__: Any = times
 
     def _tiled_product(self, plan: Plan, engine: Filler, V: np.ndarray, result: np.ndarray) -> None:
         # One triangle, each tile used twice: sums for the columns are kept apart per thread.

@@ -43,8 +43,11 @@ class Rows:
     def __init__(self, form: Form, raw: Any, name: str = "X") -> None:
         self.kept: dict[Hashable, Any] = {}
         if form.reads_as_given and is_plain(raw) and raw.ndim == 2:
-            self.raw, self.n, self.is_sparse = raw, len(raw), False
-            self.matrices, self.dtypes = dict.fromkeys(form.inputs, raw), [raw.dtype]
+            self.raw: Any = raw
+            self.n: int = len(raw)
+            self.is_sparse: bool = False
+            self.matrices: dict[Input, Any] = dict.fromkeys(form.inputs, raw)
+            self.dtypes: list[Any] = [raw.dtype]
             return
         self.raw = raw = as_rows(raw)
         self.n = check_not_empty(raw, name)

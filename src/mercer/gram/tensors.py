@@ -1,7 +1,6 @@
 """k(x, z) of PyTorch's tensors as a tensor, and the first derivatives of it in both sets of rows.
 
-With G the slope of a loss in K, row i of the slope in X is Σⱼ Gᵢⱼ ∂k(xᵢ, zⱼ)/∂xᵢ: the chain rule of
-`gradients`, where W = G∘∂k/∂s stands for the matrix that is multiplied.
+With G the slope of a loss in K, row i of the slope in X is Σⱼ Gᵢⱼ ∂k(xᵢ, zⱼ)/∂xᵢ (`gradients`).
 """
 
 from __future__ import annotations
@@ -12,12 +11,8 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import host, is_tensor
-from mercer.formula import derive, simplify
-from mercer.formula.nodes import Formula, rows_of, statistics
-from mercer.gram.base import formula_of
 from mercer.gram.dispatch import make_gram
-from mercer.gram.gradients import pulled_back, slopes_by_column
-from mercer.gram.rows import as_rows, matrix
+from mercer.gram.gradients import slopes_in_rows
 from mercer.kernels.core import Kernel
 
 
@@ -82,41 +77,3 @@ def _like(values: np.ndarray, X: Any) -> Any:
     import torch
 
     return torch.as_tensor(values, dtype=X.dtype, device=X.device)
-
-
-def slopes_in_rows(kernel: Kernel, X: Any, Z: Any, G: np.ndarray) -> np.ndarray:
-    """Σⱼ Gᵢⱼ ∂k(xᵢ, zⱼ)/∂xᵢ for every row xᵢ.
-
-    >>> from mercer import Linear
-    >>> slopes_in_rows(Linear(), [[1.0, 1.0]], [[2.0, 0.0], [0.0, 3.0]], np.ones((1, 2)))
-    array([[2., 3.]])
-    """
-    X, Z = as_rows(host(X)), as_rows(host(Z))
-    formula = simplify(formula_of(kernel))
-    total = np.zeros(X.shape)
-    for node in statistics(formula):
-        slope = simplify(derive(formula, node))
-        if (slope.op == "const" and slope.value == 0) or (
-            node.op in ("sqnorm", "rowfn") and node.value[0] == "z"
-        ):
-            continue
-        if node.op == "rowfn":
-            raise TypeError(f"{node!r} is a Python function: it has no gradient in x")
-        U, V = (np.asarray(matrix(rows, rows_of(node), "X"), dtype=np.float64) for rows in (X, Z))
-        W = G * np.asarray(make_gram(slope, X, Z).facing_host().dense(), dtype=np.float64)
-        total += pulled_back(rows_of(node), X, _of_statistic(node, W, U, V)[:, None, :])[:, 0]
-    return total
-
-
-def _of_statistic(node: Formula, W: np.ndarray, U: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """Σⱼ Wᵢⱼ ∂s(uᵢ, vⱼ)/∂uᵢ."""
-    if node.op == "dot":
-        return np.asarray(W @ V)
-    if node.op == "sqnorm":
-        return 2.0 * W.sum(axis=1, keepdims=True) * U
-    if node.op == "sqdist":
-        center = V.mean(axis=0)  # only the difference counts: near 0 it keeps its digits
-        U, V = U - center, V - center
-        return np.asarray(2.0 * (W.sum(axis=1, keepdims=True) * U - W @ V))
-    parts = slopes_by_column(node, U, V)
-    return np.stack([0.0 * U[:, 0] if p is None else (W * p).sum(axis=1) for p in parts], axis=1)

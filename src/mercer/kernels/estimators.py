@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Container
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from inspect import signature
 from typing import Any, Self, TypeVar, dataclass_transform
@@ -58,7 +58,7 @@ def _suggesting(init: Callable[..., None]) -> Callable[..., None]:
     return checked
 
 
-@dataclass_transform(eq_default=False)
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
 def estimator(cls: C) -> C:
     """Make the annotated fields of an estimator its parameters, kept as they are given.
 

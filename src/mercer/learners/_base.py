@@ -12,7 +12,6 @@ from inspect import isfunction
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     assert_all_finite,
@@ -32,6 +31,7 @@ from mercer._arrays import (
     is_tensor,
     refuse_masked,
 )
+from mercer._bases import BaseEstimator
 from mercer._examples import count, passes
 from mercer._notices import KernelWarning, warn
 from mercer._parameters import Check, check_parameters

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin as SklearnClassifier
-from sklearn.base import RegressorMixin as SklearnRegressor
 
 from mercer._arrays import host, is_tensor, on_gpu
+from mercer._bases import ClassifierMixin as SklearnClassifier
+from mercer._bases import RegressorMixin as SklearnRegressor
 
 
 def checked_rows(learner: Any, X: Any, *, reset: bool) -> Any:

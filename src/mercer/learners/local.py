@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,8 @@ from sklearn.utils.validation import validate_data
 from mercer._arrays import host, refuse_masked
 from mercer._parameters import Anything, Check, Count
 from mercer.formula.inputs import numeric
-from mercer.kernels import DEFAULT, as_kernel
+from mercer.kernels import as_kernel
+from mercer.kernels.estimators import estimator
 from mercer.learners._base import check_fitted
 from mercer.learners.smoothers import Estimate, Sample, SmoothingRegressor, divide
 from mercer.solvers.local.least_squares import Fits, local_fits
@@ -19,6 +21,7 @@ from mercer.solvers.local.polynomial import Basis, Features, Polynomial
 from mercer.solvers.local.weights import Weights
 
 
+@estimator
 class LocalLinearRegressor(SmoothingRegressor):
     """At x, w minimizes Σₙ k(x/h, xₙ/h) (tₙ − wᵀφ(xₙ))², and the prediction is wᵀφ(x).
 
@@ -62,19 +65,11 @@ class LocalLinearRegressor(SmoothingRegressor):
         "feature_map": Anything(),
     }
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        bandwidth: Any = "loo",
-        *,
-        degree: int = 1,
-        feature_map: Any = None,
-        per_column: bool = False,
-    ) -> None:
-        super().__init__(kernel, bandwidth, per_column=per_column)
-        self.degree, self.feature_map = degree, feature_map
+    _: KW_ONLY
+    degree: int = 1
+    feature_map: Any = None
 
-    _beside: tuple[str, ...] = ("gamma", "coef0")  # its degree is that of the local polynomials
+    _beside = ("gamma", "coef0")  # its degree is that of the local polynomials
 
     def _start(self, X: Any, y: Any = None, **checks: Any) -> tuple[Any, Any]:
         if as_kernel(self.kernel).takes_matrix:

@@ -190,6 +190,7 @@ def _sums(w: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.bincount(rows, weights=w, minlength=len(start) - 1), rows
 
 
+@estimator
 class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):
     """The majority among the k training examples nearest in feature space.
 
@@ -232,18 +233,9 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):
         "class_weight": Anything(),
     }
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        n_neighbors: int = 5,
-        *,
-        weights: Any = "uniform",
-        radius: float | None = None,
-        outlier_label: Any = None,
-        class_weight: Any = None,
-    ) -> None:
-        super().__init__(kernel, n_neighbors, weights=weights, radius=radius)
-        self.outlier_label, self.class_weight = outlier_label, class_weight
+    _: KW_ONLY
+    outlier_label: Any = None
+    class_weight: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Keep the examples; y may have several columns.

@@ -6,8 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 
+from mercer._bases import BaseEstimator, ClassifierMixin
 from mercer.kernels.estimators import estimator
 
 

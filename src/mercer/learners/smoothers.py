@@ -348,6 +348,7 @@ class NadarayaWatsonRegressor(SmoothingRegressor):
     _learns_from_pieces = True
 
 
+@estimator
 class NadarayaWatsonClassifier(ClassifierMixin, Smoother):
     """h(x) = argmax over classes c of Σₙ k(x/h, xₙ/h) [tₙ = c]: the weighted majority.
 
@@ -385,16 +386,8 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoother):
 
     _parameters: ClassVar[dict[str, Check]] = Smoother._parameters | {"class_weight": Anything()}
 
-    def __init__(
-        self,
-        kernel: Any = DEFAULT,
-        bandwidth: Any = "loo",
-        *,
-        per_column: bool = False,
-        class_weight: Any = None,
-    ) -> None:
-        super().__init__(kernel, bandwidth, per_column=per_column)
-        self.class_weight = class_weight
+    _: KW_ONLY
+    class_weight: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Keep the examples and choose the bandwidth."""

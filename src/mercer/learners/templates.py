@@ -6,10 +6,10 @@ from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._arrays import winners
+from mercer._bases import BaseEstimator, ClassifierMixin
 from mercer._parameters import Anything, Check, Count, Maybe, NonNegative, Pair, check_parameters
 from mercer.kernels.estimators import estimator
 from mercer.learners._base import Savable, classes_of, encode, targets

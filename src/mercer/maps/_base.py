@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._arrays import is_sparse
+from mercer._bases import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from mercer._examples import passes
 from mercer._parameters import Check, check_parameters
 from mercer.kernels.estimators import KernelParams

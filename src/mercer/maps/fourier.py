@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.extmath import safe_sparse_dot
 
+from mercer._bases import ClassNamePrefixFeaturesOutMixin
 from mercer._config import check_memory
 from mercer._parameters import Anything, Check, Count, Flag, check_parameters, random_from
 from mercer.kernels import DEFAULT

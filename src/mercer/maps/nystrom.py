@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
+from mercer._bases import ClassNamePrefixFeaturesOutMixin
 from mercer._config import check_memory
 from mercer._linalg import independent, inverse_lower
 from mercer._machine.threads import blas_for, threads_for

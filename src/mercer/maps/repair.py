@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import OneToOneFeatureMixin
 
+from mercer._bases import OneToOneFeatureMixin
 from mercer._parameters import Check, OneOf
 from mercer.kernels.estimators import estimator
 from mercer.maps._base import FeatureMap

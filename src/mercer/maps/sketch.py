@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import fft, sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import gen_batches
 
+from mercer._bases import ClassNamePrefixFeaturesOutMixin
 from mercer._config import check_memory
 from mercer._parameters import Anything, Check, Count, NonNegative, random_from
 from mercer.kernels.estimators import estimator

@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._bases import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from mercer._suggest import suggest
 from mercer.data.columns import as_floats, find_types
 from mercer.data.making import as_frame as data_frame

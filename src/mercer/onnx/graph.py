@@ -41,7 +41,8 @@ class Graph:
 
     def __init__(self, fed: str = "float64") -> None:
         #: What goes in and out is of this dtype; `dtype` is that of constants in new nodes.
-        self.fed, self.dtype = fed, "float64"
+        self.fed: str = fed
+        self.dtype: str = "float64"
         self._nodes: list[Any] = []
         self._constants: dict[tuple[Any, ...], Wire] = {}
         self._initializers: list[Any] = []

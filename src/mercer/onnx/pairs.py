@@ -36,7 +36,9 @@ class Pairs:
     """
 
     def __init__(self, table: Table, points: Any, formula: Formula, dtype: str) -> None:
-        self.graph, self.table, self.dtype = table.graph, table, dtype
+        self.graph: Graph = table.graph
+        self.table: Table = table
+        self.dtype: str = dtype
         self.points: Any = dense(points)
         self.formula = formula
         self._rows: dict[Input, Table] = {}

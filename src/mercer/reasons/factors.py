@@ -35,7 +35,8 @@ class Parts:
     """
 
     def __init__(self, owner: Sequence[int], labels: Sequence[object] = ()) -> None:
-        self.owner, self.labels = list(owner), list(labels)
+        self.owner: list[int] = list(owner)
+        self.labels: list[object] = list(labels)
 
     def split(self, rows: Input) -> dict[int, tuple[Input, int]]:
         """Per part that `rows` depend on: the rows with its columns alone, and their number."""

@@ -69,15 +69,22 @@ class Choice:
         keep: bool = True,
         refit: bool = False,
     ) -> None:
-        self.clock, self.held, self.refit = Clock(budget), held, refit
-        self.apart, self.keep = apart, keep
-        found, self.groups, self.seed = checked.found, checked.groups, seed
+        self.clock: Clock = Clock(budget)
+        self.held: int = held
+        self.refit: bool = refit
+        self.apart: Apart | None = apart
+        self.keep: bool = keep
+        self.groups: np.ndarray | None = checked.groups
+        self.seed: int = seed
+        found = checked.found
         self.times: np.ndarray | None = checked.times
         self.found = found
         self.steps: Preprocessing = preprocessing(found, checked.left_out)
         assert found.y is not None
         assert found.task is not None
-        self.y, self.task, self.classes = found.y, found.task, found.classes
+        self.y: np.ndarray = found.y
+        self.task: str = found.task
+        self.classes: np.ndarray | None = found.classes
         self.metric, self.measure = metric_of(self.task, metric)
         self.coded = self.measure
         self.probabilities: bool = probabilities or needs(self.measure) == "probabilities"
@@ -101,7 +108,8 @@ class Choice:
         #: The kernels that the caller named, if any.
         self.named: list[Kernel] = []
         self.interrupted: bool = False
-        self.whole, self.rows_given = found, np.arange(len(found))
+        self.whole: Dataset = found
+        self.rows_given: np.ndarray = np.arange(len(found))
 
     def run(self, kernels: Any, cv: Any, repeats: int, search: bool, told: Any) -> None:
         """Everything from the rows to the winner."""

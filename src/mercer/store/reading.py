@@ -20,7 +20,7 @@ import numpy as np
 from mercer._config import get_config, show_bytes
 from mercer._notices import MachineWarning, warn
 from mercer.expansion import KernelExpansion
-from mercer.formula.nodes import Formula
+from mercer.formula.nodes import Formula, Input
 from mercer.formula.valid import check_node
 from mercer.kernels.core import Kernel
 from mercer.store import names
@@ -326,7 +326,7 @@ class _Reader:
     def _object(self, node: dict, depth: int) -> Any:
         cls = self._find(node["object"])
         state = {str(k): self.decode(v, depth) for k, v in node["state"].items()}
-        if issubclass(cls, (Kernel, KernelExpansion)):
+        if issubclass(cls, (Kernel, KernelExpansion, Input)):
             return cls(**state)  # they are values: built as by hand, with all their checks
         if any(name.startswith("__") for name in state):
             raise self.refuse(f"a {cls.__name__} has fields that no object is saved with")

@@ -39,7 +39,8 @@ class Kept:
         sha = hashlib.sha256(repr(TaskSettings.now()).encode())
         for part in ([call.function, *call.args] for call in calls):
             _digest([add, *part], sha)
-        self.name, self.add = sha.hexdigest()[:24], add
+        self.name: str = sha.hexdigest()[:24]
+        self.add: Any = add
         size = 1
         while -(-len(calls) // size) > GROUPS:
             size *= 2

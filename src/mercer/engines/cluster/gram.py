@@ -36,7 +36,8 @@ class ChunkGram(Gram):
     together = False
 
     def __init__(self, kernel: Kernel | Formula, X: Any, Z: Any = None) -> None:
-        self.kernel, self.formula = kernel, simplified(kernel)
+        self.kernel: Kernel | Formula = kernel
+        self.formula: Formula = simplified(kernel)
         self.rows: Chunks = Chunks.of(X, ROWS)
         self.columns: Chunks | None = (
             self.rows if Z is None else Chunks.of(Z) if is_chunked(Z) else None
@@ -44,7 +45,7 @@ class ChunkGram(Gram):
         self.centers: np.ndarray | None = None if self.columns is not None else np.asarray(Z)
         self.square: bool = Z is None
         self.shape: tuple[int, int] = (len(self.rows), len(self.others()))
-        self.dtype = np.dtype(np.float32 if self.rows.dtype == np.float32 else np.float64)
+        self.dtype: np.dtype = np.dtype(np.float32 if self.rows.dtype == np.float32 else np.float64)
 
     @property
     def xp(self) -> Any:

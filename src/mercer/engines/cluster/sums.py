@@ -134,8 +134,10 @@ class ChunkPanels(Panels):
     """Φ in pieces: every result is a sum over pieces, or is asked of them."""
 
     def __init__(self, rows: Chunks, make: MakePanels, width: int, dtype: Any) -> None:
-        self.rows, self.make = rows, make
-        self.shape, self.dtype = (len(rows), width), np.dtype(dtype)
+        self.rows: Chunks = rows
+        self.make: MakePanels = make
+        self.shape: tuple[int, int] = (len(rows), width)
+        self.dtype: np.dtype = np.dtype(dtype)
 
     def total(
         self, function: Callable[..., Any], others: Sequence[Any], what: str, least: int = 1

@@ -110,7 +110,8 @@ class CudaGram(DeviceGram):
     near: dict[Input, Near]
 
     def __init__(self, kernel: Kernel | Formula, X: Any, Z: Any = None) -> None:
-        self.kernel, self.formula = kernel, simplified(kernel)
+        self.kernel: Kernel | Formula = kernel
+        self.formula: Formula = simplified(kernel)
         self.precision: str = get_config().precision
         self._as_tensor = isinstance(X, torch.Tensor)
         z: torch.Tensor | None
@@ -128,8 +129,11 @@ class CudaGram(DeviceGram):
         if needs_double(self.formula):
             x, z = x.double(), None if z is None else z.double()
             self.torch_dtype = torch.float64
-        self.square, self.device = Z is None, x.device
-        self.dtype = np.dtype(np.float32 if self.torch_dtype == torch.float32 else np.float64)
+        self.square: bool = Z is None
+        self.device: Any = x.device
+        self.dtype: np.dtype = np.dtype(
+            np.float32 if self.torch_dtype == torch.float32 else np.float64
+        )
         self.near = {}
         #: Scales and modules that serve all parts of these rows.
         self.shared: dict[Any, Any] = {}

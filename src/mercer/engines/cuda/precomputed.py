@@ -31,7 +31,8 @@ class PrecomputedGram(CudaGram):
     generated = False
 
     def __init__(self, kernel: Precomputed, X: Any, Z: Any = None) -> None:
-        self.kernel, self.formula = kernel, simplified(kernel)
+        self.kernel: Precomputed = kernel
+        self.formula: Any = simplified(kernel)
         self.precision: str = get_config().precision
         self._as_tensor = isinstance(X, torch.Tensor)
         K = widened(to_device(X, "the precomputed matrix"))
@@ -45,11 +46,14 @@ class PrecomputedGram(CudaGram):
             columns = check_columns(Z, m)
             positions = torch.as_tensor(columns.astype(np.int64), device=K.device)
             z = DeviceSide(len(columns), {ROOT: K[:0].T[: len(columns)]}, {}, None, (positions,))
-        self._x, self._z, self.square, self.device = x, z, Z is None, K.device
+        self.square: bool = Z is None
+        self._x, self._z = x, z
+        self.device: Any = K.device
         self.shape: tuple[int, int] = (n, z.n)
         self.torch_dtype: Any = K.dtype
-        self.dtype = np.dtype(np.float32 if K.dtype == torch.float32 else np.float64)
-        self.exact, self.shared = {}, {}
+        self.dtype: np.dtype = np.dtype(np.float32 if K.dtype == torch.float32 else np.float64)
+        self.shared: dict[Any, Any] = {}
+        self.exact: dict[Any, Any] = {}
 
     def _torch_block(
         self, x: DeviceSide, z: DeviceSide, diagonal: torch.Tensor | None

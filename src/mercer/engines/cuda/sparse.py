@@ -128,25 +128,31 @@ class SparseGram(CudaGram):
     generated = False
 
     def __init__(self, kernel: Any, X: Any, Z: Any = None) -> None:
-        self.kernel, self.formula = kernel, simplified(kernel)
-        self.precision, self._as_tensor = get_config().precision, False
+        self.kernel: Any = kernel
+        self.formula: Formula = simplified(kernel)
+        self.precision: str = get_config().precision
+        self._as_tensor = False
         X = self._checked(X, "X")
         Z = X if Z is None else self._checked(Z, "Z")
         check_widths(X, Z)
         single = X.dtype == Z.dtype == np.float32 and not needs_double(self.formula)
-        self.dtype = np.dtype(np.float32 if single else np.float64)
+        self.dtype: np.dtype = np.dtype(np.float32 if single else np.float64)
         self.torch_dtype: Any = torch.float32 if single else torch.float64
-        self.square, self.exact, self.near, self.shared = Z is X, {}, {}, {}
+        self.square: bool = Z is X
+        self.shared: dict[Any, Any] = {}
+        self.exact: dict[Any, Any] = {}
+        self.near: dict[Any, Any] = {}
         self.device: Any = torch.device(get_config().device)
         x = SparseRows.of(X.astype(self.dtype), self.device)
         z = x if self.square else SparseRows.of(Z.astype(self.dtype), self.device)
         a = DeviceSide(len(x), {ROOT: x}, {}, X)  # type: ignore[dict-item]
         b = DeviceSide(len(z), {ROOT: z}, {}, Z)  # type: ignore[dict-item]
         self.methods: dict[Input, Method] = {ROOT: Method("product", reason="sparse")}
-        self.program = compile_program(self.formula, self.methods)
+        self.program: Any = compile_program(self.formula, self.methods)
         for side, formulas in ((a, self.program.row_x), (b, self.program.row_z)):
             side.values = tuple(row_vector(f, side, self.torch_dtype) for f in formulas)
-        self._x, self._z, self.shape = a, b, (len(x), len(z))
+        self.shape: tuple[int, int] = (len(x), len(z))
+        self._x, self._z = a, b
 
     @staticmethod
     def _checked(rows: Any, name: str) -> Any:

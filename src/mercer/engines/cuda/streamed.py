@@ -93,7 +93,8 @@ class StreamedGram(DeviceGram):
         self, kernel: Kernel | Formula, X: Any, Z: Any = None, *, device: Any = None,
         checked: bool = False, name: str = "X",
     ) -> None:  # fmt: skip
-        self.kernel, self.formula = kernel, simplified(kernel)
+        self.kernel: Kernel | Formula = kernel
+        self.formula: Formula = simplified(kernel)
         given = next((side for side in (Z, X) if isinstance(side, torch.Tensor)), None)
         self.device: Any = _device_for(given) if device is None else device
         if isinstance(X, torch.Tensor):
@@ -105,7 +106,7 @@ class StreamedGram(DeviceGram):
         single = X.dtype in (np.float32, torch.float32)
         self._rows = X
         self.torch_dtype: Any = torch.float32 if single else torch.float64
-        self.dtype = np.dtype(np.float32 if single else np.float64)
+        self.dtype: np.dtype = np.dtype(np.float32 if single else np.float64)
         self.square: bool = Z is None
         self._pinned = self.device.type == "cuda" and isinstance(X, np.ndarray) and _pinned(X)
         self._points: torch.Tensor | None = None

@@ -134,7 +134,9 @@ class Writer:
         layouts: dict[int, ProductLayout],
         few: dict[int, int] | None = None,
     ) -> None:
-        self.program, self.layouts, self.few = program, layouts, few or {}
+        self.program: Program = program
+        self.layouts: dict[int, ProductLayout] = layouts
+        self.few: dict[int, int] = few or {}
         # Over wide rows the tile fills the registers: sums are taken tile by tile, which costs
         # little there; over narrow ones they are kept apart until the end.
         self.wide: bool = not all(layout.kept for layout in layouts.values())
@@ -152,7 +154,8 @@ class Writer:
         }
         self.numbers: list[float] = []
         self.lines: list[str] = []
-        self.depth, self.kind = 1, ""
+        self.depth: int = 1
+        self.kind: str = ""
 
     def emit(self, text: str) -> None:
         self.lines.append("    " * self.depth + text)

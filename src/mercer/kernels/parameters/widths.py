@@ -156,7 +156,7 @@ SIZE = Size()
 class PerColumn:
     """A positive number, or a 1-D list of them: one per column."""
 
-    words = f"{SIZE.words}, or one per column"
+    words: str = f"{SIZE.words}, or one per column"
 
     def __call__(self, value: Any) -> Any:
         if np.ndim(value) == 0:

@@ -24,7 +24,7 @@ class _Compact(Kernel):
     """Zero where ‖x − z‖ > width."""
 
     width: float | str = 1.0
-    parameters = declare(width=_COMPACT_WIDTH)
+    parameters: ClassVar[Declared] = declare(width=_COMPACT_WIDTH)
 
     def _squared(self, rows: Input, path: str) -> Formula:
         """u² = ‖x − z‖² / width²."""

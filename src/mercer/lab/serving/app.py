@@ -12,6 +12,7 @@ import json
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from importlib import resources
 from typing import Any
@@ -60,11 +61,12 @@ HEADERS = {
 }
 
 
+@dataclass
 class OnlyTheseHosts:
     """Refuses connections for any other name: a foreign site may point its name at this machine."""
 
-    def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
-        self.app, self.hosts = app, hosts
+    app: ASGIApp
+    hosts: frozenset[str]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] in ("http", "websocket"):

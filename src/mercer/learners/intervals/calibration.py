@@ -15,10 +15,11 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host
+from mercer._bases import BaseEstimator, MetaEstimatorMixin
 from mercer._config import get_config
 from mercer._examples import count, take
 from mercer._parameters import (

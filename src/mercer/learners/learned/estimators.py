@@ -6,10 +6,10 @@ from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin
 from sklearn.utils.validation import validate_data
 
 from mercer._arrays import host, is_chunked
+from mercer._bases import BaseEstimator, MultiOutputMixin
 from mercer._machine.threads import single_threaded_blas
 from mercer._parameters import (
     Anything,
@@ -229,6 +229,7 @@ class RFMRegressor(MultiOutputMixin, RegressorMixin, _Learned):
         return self._scores(X)
 
 
+@estimator
 class RFMClassifier(ClassifierMixin, _Learned):
     """A recursive feature machine for classes: as `RFMRegressor`, on centered codes of the classes.
 
@@ -263,30 +264,8 @@ class RFMClassifier(ClassifierMixin, _Learned):
 
     _parameters: ClassVar[dict[str, Check]] = _Learned._parameters | {"class_weight": Anything()}
 
-    def __init__(
-        self,
-        metric: str = "auto",
-        rounds: int | None = None,
-        *,
-        norm: float | str = "auto",
-        inputs: str = "auto",
-        power: float | None = None,
-        length: float | None = None,
-        alpha: float | str = "loo",
-        n_centers: int | None = None,
-        class_weight: Any = None,
-    ) -> None:
-        super().__init__(
-            metric,
-            rounds,
-            norm=norm,
-            inputs=inputs,
-            power=power,
-            length=length,
-            alpha=alpha,
-            n_centers=n_centers,
-        )
-        self.class_weight = class_weight
+    _: KW_ONLY
+    class_weight: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose, learn the metric, solve; then calibrate the probabilities."""

@@ -7,10 +7,11 @@ from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
 from mercer._arrays import is_sparse
+from mercer._bases import BaseEstimator
 from mercer._config import get_config
 from mercer._examples import count as n_rows
 from mercer._examples import take

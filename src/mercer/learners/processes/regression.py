@@ -6,10 +6,10 @@ from dataclasses import KW_ONLY, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import MultiOutputMixin
 from sklearn.utils import check_random_state
 
 from mercer._arrays import host, like, unit_of
+from mercer._bases import MultiOutputMixin
 from mercer._examples import count, take, widened
 from mercer._parameters import (
     Check,

@@ -7,10 +7,10 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import MultiOutputMixin
 from sklearn.utils.multiclass import type_of_target
 
 from mercer._arrays import host, is_chunked, like, unit_of, winners
+from mercer._bases import MultiOutputMixin
 from mercer._examples import count as n_rows
 from mercer._parameters import (
     Anything,

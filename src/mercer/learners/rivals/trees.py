@@ -13,9 +13,9 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from mercer._arrays import is_sparse
+from mercer._bases import BaseEstimator, ClassifierMixin, RegressorMixin
 from mercer._config import get_config
 from mercer._lazy import record
 from mercer._progress import progress

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import log_softmax
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, like, winners
+from mercer._bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._examples import count
 from mercer._parameters import Check, Count, Maybe, NonNegative, Positive, Several
 from mercer.expansion import KernelExpansion

@@ -6,10 +6,10 @@ from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, like, winners
+from mercer._bases import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from mercer._examples import count
 from mercer._parameters import Anything, Check, Count, random_from
 from mercer.expansion import KernelExpansion

@@ -6,11 +6,11 @@ from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, is_sparse, like
+from mercer._bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._examples import count
 from mercer._notices import KernelWarning, NumericalWarning, warn
 from mercer._parameters import Check, Count, Flag, Maybe, NonNegative, OneOf

@@ -6,11 +6,11 @@ from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClusterMixin
 from sklearn.cluster import k_means
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, like
+from mercer._bases import ClusterMixin
 from mercer._examples import count
 from mercer._parameters import Anything, Check, Count, Maybe, OneOf, random_from
 from mercer.expansion import KernelExpansion

@@ -7,9 +7,9 @@ from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._bases import OutlierMixin
 from mercer._parameters import Check, Flag, Maybe, NonNegative, Positive, Share
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import estimator

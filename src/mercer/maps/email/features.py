@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._bases import BaseEstimator, TransformerMixin
 from mercer._parameters import Check, Count, Maybe, OneOf, Several, check_parameters
 from mercer._progress import progress
 from mercer.kernels.estimators import estimator

@@ -15,7 +15,8 @@ class Outputs:
     """Collects what a learner gives."""
 
     def __init__(self, graph: Graph) -> None:
-        self.graph, self.fed = graph, graph.fed
+        self.graph: Graph = graph
+        self.fed: str = graph.fed
         self.found: dict[str, tuple[Wire, int, list[Any]]] = {}
 
     def numbers(self, name: str, wire: Wire, width: int, flat: bool) -> None:

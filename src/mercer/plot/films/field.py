@@ -63,7 +63,8 @@ class Field:
     """f = Σ αᵢ k(xᵢ, ·) + b over the plane, for any α and b: K to the grid is computed once."""
 
     def __init__(self, model: Any, X: Any, y: Any, points: int = 120) -> None:
-        self.X, self.y = plane(X, "film"), np.asarray(y)
+        self.y: np.ndarray = np.asarray(y)
+        self.X = plane(X, "film")
         self.classes: np.ndarray = np.unique(self.y)
         if len(self.classes) != 2:
             raise ValueError(f"a film shows two classes, not {len(self.classes)}")

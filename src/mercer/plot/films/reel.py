@@ -52,8 +52,10 @@ class Film:
         seconds: float = 0.25,
         page: str | None = None,
     ) -> None:
-        self.figure, self._draw, self.count, self.seconds = figure, draw, count, seconds
-        self.page = page
+        self.figure: Any = figure
+        self.count: int = count
+        self.seconds: float = seconds
+        self._draw, self.page = draw, page
 
     def __repr__(self) -> str:
         return f'<Film of {self.count} frames: film.save("x.gif"), ".html", ".mp4" or ".png">'

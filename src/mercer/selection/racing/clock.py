@@ -19,7 +19,8 @@ class Clock:
     """Time since the start, and what is left of a budget."""
 
     def __init__(self, budget: float | None) -> None:
-        self.begin, self.budget = time.perf_counter(), budget
+        self.begin: float = time.perf_counter()
+        self.budget = budget
         self._processor = time.process_time()
 
     def spent(self) -> float:

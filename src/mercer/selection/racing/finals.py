@@ -92,7 +92,10 @@ class Finals:
         metric: Metric,
         build: Callable[[Entry, np.ndarray], Any],
     ) -> None:
-        self.race, self.found, self.metric, self.build = race, found, metric, build
+        self.race: Race = race
+        self.found: Dataset = found
+        self.metric: Metric = metric
+        self.build: Callable[[Entry, np.ndarray], Any] = build
         folds = [fold for repeat in race.data.splits for fold in repeat]
         if times is not None:  # what is judged lies after what is fitted on: most rows come first
             folds = folds[::-1]
@@ -378,7 +381,8 @@ class AllOrNothing:
         self.before: list[tuple[Entry, dict[str, Any]]] = [
             (entry, entry.state()) for entry in entries
         ]
-        self.begin, self.cut_off = perf_counter(), False
+        self.begin: float = perf_counter()
+        self.cut_off: bool = False
 
     def __enter__(self) -> AllOrNothing:
         return self

@@ -17,8 +17,10 @@ class ProgressMessages:
         self, receiver: Callable[[str, float], None] | bool | None, clock: Clock, steps: int
     ) -> None:
         self.receiver = receiver if callable(receiver) else None
-        self.clock, self.steps = clock, steps
-        self.done, self.share = 0, 0.0
+        self.clock: Clock = clock
+        self.steps: int = steps
+        self.done: int = 0
+        self.share: float = 0.0
 
     def __enter__(self) -> Callable[[str], None]:
         self._bar = progress_bar("compare", 1.0)

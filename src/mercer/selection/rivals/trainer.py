@@ -25,9 +25,12 @@ class RivalTrainer(GridTrainer):
     """Values of a rival's grid, judged like those of a learner with a kernel."""
 
     def __init__(self, rival: Rival, task: str, classes: int) -> None:
-        self.rival, self.task, self.classes = rival, task, classes
+        self.rival: Rival = rival
+        self.task: str = task
+        self.classes: int = classes
         self.entry: Learner = Learner(rival.name)
-        self.learner, self.grid = rival.name, rival.grid_for(task)
+        self.learner: str = rival.name
+        self.grid = rival.grid_for(task)
         self.takes_centers = rival.learns_metric
         self.settled: dict[str, Any] = {}
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mercer._config import get_config
-from mercer.learners.catalog import Learner
+from mercer.learners.catalog import Grid, Learner
 from mercer.selection.folds import inner_split
 from mercer.selection.metrics import Metric
 
@@ -93,10 +93,11 @@ class Trainer:
     centers: int | None = None
 
     def __init__(self, entry: Learner, task: str) -> None:
-        self.entry, self.task = entry, task
+        self.entry: Learner = entry
+        self.task: str = task
         self.learner: str = entry.class_name(task)
-        self.grid = entry.grid_for(task)
-        self.takes_centers = entry.name == "ridge"
+        self.grid: Grid = entry.grid_for(task)
+        self.takes_centers: bool = entry.name == "ridge"
 
     def fold(self, fold: Fold, start: int | None) -> Outcome:
         """`start`: the index in the grid that was best for this fold on fewer rows, if known."""

@@ -77,8 +77,10 @@ class RidgeSystem:
         rank: int | None,
         random: np.random.RandomState,
     ) -> None:
-        self.gram, self.s, self.shifts = gram, s, shifts
-        self.woodbury = None
+        self.gram: Gram = gram
+        self.s: np.ndarray = s
+        self.shifts: np.ndarray = shifts
+        self.woodbury: Woodbury | None = None
         if preconditioner is not None:
             size = default_rank(len(s), gram.dtype.itemsize) if rank is None else rank
             low_rank = CHOICES[preconditioner](gram, size, random)

@@ -32,7 +32,8 @@ class Dual:
     """From a factor of SKS + λI."""
 
     def __init__(self, factor: Inverse, scale: np.ndarray, intercept: bool) -> None:
-        self.factor, self.scale = factor, scale
+        self.factor: Inverse = factor
+        self.scale: np.ndarray = scale
         self.d: np.ndarray | None = (
             factor.solve(scale[:, None])[:, 0].astype(np.float64) if intercept else None
         )
@@ -58,7 +59,9 @@ class Iterative:
     """(SKS + λI)⁻¹ by conjugate gradients, for each block of columns anew."""
 
     def __init__(self, system: RidgeSystem, tol: float, max_iter: int) -> None:
-        self.system, self.tol, self.max_iter = system, tol, max_iter
+        self.system: RidgeSystem = system
+        self.tol: float = tol
+        self.max_iter: int = max_iter
         self.alpha = system.shifts[0]
 
     def solve(self, B: np.ndarray) -> np.ndarray:

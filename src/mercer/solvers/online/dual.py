@@ -96,7 +96,9 @@ class DualPerceptron:
         block: int = tuning.WALK_ROWS,
         leaf: int = tuning.LEAF_ROWS,
     ) -> None:
-        self.gram, self.rule, self.weights = gram, rule, weights
+        self.gram: Gram = gram
+        self.rule: Rule = rule
+        self.weights: np.ndarray | None = weights
         self.labels: np.ndarray = np.ascontiguousarray(labels, dtype=np.int64)
         n = gram.shape[0]
         self.scores: np.ndarray = np.zeros((n, rule.outputs)) if scores is None else scores

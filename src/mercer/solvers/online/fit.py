@@ -202,7 +202,9 @@ class Validation:
         block: Callable[[np.ndarray], np.ndarray],
         scores: np.ndarray,
     ) -> None:
-        self.labels, self.block, self.rule = labels, block, rule
+        self.labels: np.ndarray = labels
+        self.block: Callable[[np.ndarray], np.ndarray] = block
+        self.rule: Rule = rule
         self.journal: Journal = walker.journal
         self.tally: Tally = walker.tally
         self.running: RunningScores = RunningScores(len(labels), rule, averaging, scores)

@@ -33,7 +33,8 @@ class Memory:
     """
 
     def __init__(self, rule: Rule, averaging: str, bias: np.ndarray | None = None) -> None:
-        self.rule, self.averaging = rule, averaging
+        self.rule: Rule = rule
+        self.averaging: str = averaging
         self.tally: Tally = Tally()
         self.seen: int = 0
         self.points: Any = None
@@ -172,7 +173,8 @@ class RunningScores:
     def __init__(
         self, n: int, rule: Rule, averaging: str, scores: np.ndarray | None = None
     ) -> None:
-        self.rule, self.averaging = rule, averaging
+        self.rule: Rule = rule
+        self.averaging: str = averaging
         self.f: Any = (
             np.zeros((n, rule.outputs)) if scores is None else np.array(scores, dtype=float)
         )

@@ -39,7 +39,8 @@ class PrimalPerceptron:
         weights: np.ndarray | None = None,
         block: int = 4096,
     ) -> None:
-        self.features, self.rule = features, rule
+        self.features: Callable[[Any], Any] = features
+        self.rule: Rule = rule
         self.labels: np.ndarray = np.ascontiguousarray(labels, dtype=np.int64)
         self.weights: np.ndarray = np.ones(len(labels)) if weights is None else weights
         self.coef: np.ndarray = np.array(coef, dtype=np.float64)

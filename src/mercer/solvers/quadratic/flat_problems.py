@@ -44,11 +44,14 @@ class Problems:
     """The problems as flat arrays, one after the other, with their present values."""
 
     def __init__(self, tasks: Sequence[Task], tol: float, max_iter: int) -> None:
-        self.tol, self.max_iter = tol, max_iter
+        self.tol: float = tol
+        self.max_iter: int = max_iter
         flat = Tasks.of(tasks)
-        self.starts, self.rows = flat.starts, flat.rows.astype(np.int64, copy=False)
+        self.starts: np.ndarray = flat.starts
+        self.rows: np.ndarray = flat.rows.astype(np.int64, copy=False)
         self.sizes: np.ndarray = self.starts[1:] - self.starts[:-1]
-        problem, self.sides = flat.problem, len(flat.problem.linear)
+        self.sides: int = len(flat.problem.linear)
+        problem = flat.problem
         # A variable with two sides is one with a kink at 0.
         self.variables: np.ndarray = np.zeros((len(self.rows), 6))
         self.variables[:, PLUS], self.variables[:, MINUS] = problem.linear[0], problem.linear[-1]
@@ -56,7 +59,8 @@ class Problems:
         self.started: bool = problem.start is not None
         if problem.start is not None:
             self.variables[:, A] = problem.start.sum(axis=0)
-        self.groups, self.n_groups = np.zeros(len(self.rows), np.int8), 1
+        self.groups: np.ndarray = np.zeros(len(self.rows), np.int8)
+        self.n_groups: int = 1
         if problem.groups is not None:
             self.groups[:] = problem.groups[0]
             self.n_groups = int(self.groups.max()) + 1

@@ -69,7 +69,9 @@ class Worker:
     def __init__(self, source: Source, groups: int, most: int, table: np.ndarray) -> None:
         from mercer.solvers.quadratic import smo_loop
 
-        self.source, self.loop, self.table = source, smo_loop, table
+        self.source: Source = source
+        self.table: np.ndarray = table
+        self.loop = smo_loop
         dtype, function = source.dtype, source.function
         padded = -(-most // BLOCK) * BLOCK
         #: K a, and with the direction p of the last step K p and p.
@@ -79,7 +81,8 @@ class Worker:
         self.index: np.ndarray = np.zeros(
             (4, max(padded, smo_loop.WIDEST_DIRECTION + 2)), dtype=np.int64
         )
-        self.cursor, self.ends = np.zeros(8, dtype=np.int64), np.zeros(groups + 1)
+        self.cursor: np.ndarray = np.zeros(8, dtype=np.int64)
+        self.ends: np.ndarray = np.zeros(groups + 1)
         none = np.empty((0, 0), dtype)
         self.K = none if source.K is None else source.K
         self.right = (

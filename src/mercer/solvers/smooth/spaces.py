@@ -57,8 +57,12 @@ class Space(ABC):
         self, panels: Panels, size: int, rank: int | None, random: np.random.RandomState
     ) -> None:
         """The preconditioner knows at most `rank` examples at a time; None: what is affordable."""
-        self.panels, self.size, self.rank, self.random = panels, size, rank, random
-        self.asarray, self.zeros = panels.asarray, panels.zeros
+        self.panels: Panels = panels
+        self.rank: int | None = rank
+        self.random: np.random.RandomState = random
+        self.size = size
+        self.asarray: Callable[..., Any] = panels.asarray
+        self.zeros: Callable[..., Any] = panels.zeros
 
     @abstractmethod
     def evaluate(self, coef: Any) -> Any: ...

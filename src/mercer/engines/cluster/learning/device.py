@@ -15,7 +15,9 @@ class Fetched(Panels):
     """Panels of a device whose results are arrays of the host, as sums of other workers are."""
 
     def __init__(self, panels: Any) -> None:
-        self.panels, self.shape, self.dtype = panels, panels.shape, panels.dtype
+        self.panels: Any = panels
+        self.shape: tuple[int, int] = panels.shape
+        self.dtype: np.dtype = panels.dtype
 
     def _there(self, values: Any) -> Any:
         return None if values is None else self.panels.asarray(values)

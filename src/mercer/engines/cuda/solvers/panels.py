@@ -26,7 +26,10 @@ class DevicePanels(Panels):
     affordable: ClassVar[float] = 1.6e11
 
     def __init__(self, gram: Any, kept: torch.Tensor | None = None) -> None:
-        self.gram, self.shape, self.dtype, self.kept = gram, gram.shape, gram.dtype, kept
+        self.gram: Any = gram
+        self.shape: tuple[int, int] = gram.shape
+        self.dtype: np.dtype = gram.dtype
+        self.kept = kept
 
     @property
     def xp(self) -> Any:
