@@ -242,7 +242,7 @@ class Choice:
         again = False
         if end is not None:
             with self.until_interrupted():
-                again = self.last.again(self.winner, whole, end)
+                again = self.last.whole(self.winner, whole, end)
         if not again:
             self.last.rows = rows[self.last.rows]
 

@@ -58,8 +58,6 @@ class LastFit:
         """
         race, least = self.race, min(winner.size, len(found))
         left = race.clock.for_last_fit()
-        if len(found) <= ALL_ROWS:
-            race.fits(winner, len(found), left)
         if known is not None:
             (self.best, self.rows), work = known, winner.trainer.work(len(known[1]))
             self.seconds = winner.fitted[len(known[1])] * work
@@ -67,7 +65,9 @@ class LastFit:
             both = CAREFUL * (race.last_fit_seconds(winner) + race.fit_seconds(winner, len(found)))
             if race.all_rows > len(found) and both > race.clock.left():
                 return
-        elif race.rows_in(winner, left) < len(found):
+        if len(found) <= ALL_ROWS and self.whole(winner, found, perf_counter() + left):
+            return
+        if known is None and race.rows_in(winner, left) < len(found):
             # On as many as it was compared on: what that takes is known, and little.
             self.fit(winner, found, least)
         with suppress(OutOfTime):
@@ -82,6 +82,22 @@ class LastFit:
                     self.fit(winner, found, count)
         if not len(self.rows):
             self.fit(winner, found, least)
+
+    def whole(self, winner: Entry, found: Dataset, end: float) -> bool:
+        """On all rows until `end`; whether that could be. Where time is short centers are taken,
+        of up to `ALL_ROWS` rows the fewest of them even late: that takes little."""
+        trainer, n = winner.trainer, len(found)
+        if self.race.fits(winner, n, end - perf_counter()) or not trainer.takes_centers:
+            with suppress(OutOfTime), until(end):
+                self.fit(winner, found, n)
+                return True
+        if trainer.takes_centers and n <= ALL_ROWS:
+            while trainer.cheaper(n):
+                pass
+            with suppress(OutOfTime):
+                self.fit(winner, found, n)
+                return True
+        return False
 
     def fit(self, winner: Entry, found: Dataset, count: int) -> None:
         """The winner on so many rows of a data set."""
@@ -99,14 +115,6 @@ class LastFit:
         best.schema_ = found.schema  # a saved model knows how to read new rows
         self.best, self.rows, self.seconds = best, rows, watch.seconds()
         winner.fitted[count] = self.seconds / winner.trainer.work(count)
-
-    def again(self, winner: Entry, whole: Dataset, end: float) -> bool:
-        """On all rows, those kept back included, until `end`; whether there was time for it."""
-        self.race.fits(winner, len(whole), end - perf_counter())
-        with suppress(OutOfTime), until(end):
-            self.fit(winner, whole, len(whole))
-            return True
-        return False
 
 
 def _calibrated(model: Any, outcomes: Sequence[Outcome]) -> CalibratedScores:

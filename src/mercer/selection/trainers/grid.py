@@ -124,7 +124,9 @@ class GridTrainer(Trainer):
 
     def final(self, kernel: Any, outcomes: Sequence[Outcome], unit: float, y: Any) -> Any:
         spread = float(np.std(y)) if self.task == "regression" else 1.0
-        return self.make(kernel, self.picked(outcomes), unit, spread or 1.0, last=True)
+        model = self.make(kernel, self.picked(outcomes), unit, spread or 1.0, last=True)
+        centers = self.centers_for(len(y)) if self.entry.name == "ridge" else None
+        return model.set_params(solver="nystrom", n_centers=centers) if centers else model
 
 
 class VectorTrainer(GridTrainer):

@@ -67,8 +67,6 @@ def best_penalty(gram: Gram, targets: np.ndarray, unit: float, start: int | None
 class RidgeTrainer(Trainer):
     """λ by closed-form leave-one-out errors."""
 
-    takes_centers = True
-
     def fold(self, fold: Fold, start: int | None) -> Outcome:
         watch = Stopwatch()
         targets = indicators(fold.y, fold.classes)
