@@ -70,15 +70,17 @@ y = X[:, 0] if task == "regression" else (X[:, 0] + X[:, 1] ** 2 > 0.5).astype(i
 if data == "bytes":
     X = (random.integers(0, 256, (rows, 784)) * (random.random((rows, 784)) < 0.2)).astype(np.uint8)
     y = (X[:, :392].sum(axis=1, dtype=int) > X[:, 392:].sum(axis=1, dtype=int)).astype(int)
-names = {entry: getattr(mercer, entry, None) for entry in mercer.__all__}
-make, took, made = names.get(name) or find(name, task).estimator(task), [], {}
+named = getattr(mercer, name, None)
+make, took, made = named or find(name, task).estimator(task), [], {}
 if len(sys.argv) > 2:
     from numba.core import event
-    class Compiled(event.TimingListener):
+    class Compiled(event.Listener):
+        began = []
+        def on_start(self, event):
+            self.began.append(time.process_time())
         def on_end(self, event):
-            super().on_end(event)
-            label = str(event.data["dispatcher"]) + " " + str(event.data["args"])[:60]
-            made[label] = made.get(label, 0.0) + self.duration
+            label = "  " * len(self.began) + f"{event.data['dispatcher']} {event.data['args']}"[:int(sys.argv[2])]
+            made[label] = made.get(label, 0.0) + time.process_time() - self.began.pop()
     event.register("numba:compile", Compiled())
 for _ in range(2):
     start = time.process_time()
@@ -163,14 +165,18 @@ def of_processes(name: str, settings: dict[str, Any], task: str) -> list[Row]:
     said = " ".join([name, *(f"{k}={v}" for k, v in settings.items()), data or task])
     with tempfile.TemporaryDirectory() as folder:
         variables = os.environ | {"OMP_NUM_THREADS": "1", "MERCER_CACHE": folder}
-        for cache, most in (("empty", EMPTY), ("full", FULL)):
-            detail = ["detail"] * (cache == "empty" and "--detail" in sys.argv)
+        if "--detail" in sys.argv:
+            apart = variables | {"MERCER_CACHE": os.path.join(folder, "apart")}
             done = subprocess.run(
-                [*command, *detail], env=variables, capture_output=True, text=True, check=True
+                [*command, "detail"], env=apart, stdout=subprocess.PIPE, text=True, check=True
             )
-            first, again, made = json.loads(done.stdout.splitlines()[-1])
-            for label, seconds in sorted(made.items(), key=lambda item: -item[1]):
+            for label, seconds in json.loads(done.stdout.splitlines()[-1])[2].items():
                 print(f"    {seconds:6.3f} s  {label}", flush=True)
+        for cache, most in (("empty", EMPTY), ("full", FULL)):
+            done = subprocess.run(
+                command, env=variables, stdout=subprocess.PIPE, text=True, check=True
+            )
+            first, again, _ = json.loads(done.stdout.splitlines()[-1])
             spent = first if cache == "empty" else first - again
             beyond = "" if cache == "empty" else " beyond a warm one"
             what = f"{said}: first fit{beyond}, {cache} cache"

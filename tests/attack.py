@@ -24,10 +24,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(Path(__file__).parent))
 from fuzzing import LIMIT
 
+HERE = Path(__file__).parent
 FILES = ["csv", "rows", "libsvm", "idx", "fasta", "mbox", "npz"] + ["parquet"] * bool(
     find_spec("pyarrow")
 )
