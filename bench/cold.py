@@ -79,7 +79,7 @@ if len(sys.argv) > 2:
         def on_start(self, event):
             self.began.append(time.process_time())
         def on_end(self, event):
-            label = "  " * len(self.began) + f"{event.data['dispatcher']} {event.data['args']}"[:int(sys.argv[2])]
+            label = "  " * len(self.began) + f"{event.data['dispatcher']} {event.data['args']}"[:110]
             made[label] = made.get(label, 0.0) + time.process_time() - self.began.pop()
     event.register("numba:compile", Compiled())
 for _ in range(2):

@@ -6,6 +6,7 @@ What takes very many steps goes on with Newton steps in between (`free_newton`).
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -49,6 +50,10 @@ GAP_ROUNDINGS = 4.0
 #: Steps, or steps per row, after which a problem without a limit ends. Standardized tables took a
 #: third of them at most (cubic kernels, C = 1,000); a cubic kernel of data in hundreds never ends.
 MOST_STEPS, MOST_STEPS_PER_ROW = 8_000_000, 100
+
+
+#: Machine code of a few rows of K (`mercer.gram.cpu.row_function`), for Python to call.
+ROWS_OF_K = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 6)
 
 
 class Stop(threading.Event):
@@ -174,15 +179,39 @@ class Worker:
 
         `place`: the index of each of `moved` in `rows`, or −1.
         """
-        total = np.zeros(len(rows))
         if self.source.by_blocks:
             return np.asarray(self.source.gram.take(rows, moved) @ by, dtype=np.float64)
-        if len(rows):
-            self.loop.add_rows(
-                rows, moved, by, place, self.source.diagonal, self.K, self.right, self.addresses,
-                self.shape, self.Z, self.wanted, self.table, total,
-            )  # fmt: skip
+        n, total = len(rows), np.zeros(len(rows))
+        stride = -(-n // BLOCK) * BLOCK
+        each = TOGETHER if len(self.table) >= TOGETHER * stride else 1
+        if n and self.source.K is None:
+            self._lay_out(rows, stride)
+        for begin in range(0, len(moved) if n else 0, each):
+            part = slice(begin, begin + each)
+            made = self._make(moved[part], rows, stride)
+            here = np.flatnonzero(place[part] >= 0)
+            made[here, place[part][here]] = self.source.diagonal[moved[part][here]]
+            total += by[part] @ made
         return total
+
+    def _lay_out(self, rows: np.ndarray, stride: int) -> None:
+        """Put these rows of z in panels, padded with the first one, as the loop does."""
+        width, self.shape[0] = self.right.shape[1], stride
+        padded = np.append(rows, np.full(stride - len(rows), rows[0]))
+        for begin in range(0, stride, BLOCK):
+            panel = self.Z[begin * width : (begin + BLOCK) * width].reshape(width, BLOCK)
+            panel[:] = self.right[padded[begin : begin + BLOCK]].T
+
+    def _make(self, some: np.ndarray, rows: np.ndarray, stride: int) -> np.ndarray:
+        """K between a few examples and `rows`, which are laid out; it overwrites the table."""
+        if self.source.K is not None:
+            return np.asarray(self.source.K[np.ix_(some, rows)])
+        count, chosen = len(some), self.wanted[TOGETHER:]
+        chosen[0] = count
+        chosen[1 : 1 + count] = some * self.addresses[self.loop.ROW_LENGTH]
+        chosen[1 + TOGETHER : 1 + TOGETHER + count] = np.arange(count) * stride
+        ROWS_OF_K(int(self.addresses[0]))(*self.addresses[1:7].tolist())
+        return self.table[: count * stride].reshape(count, stride)[:, : len(rows)]
 
     def solve(self, p: Problems, order: np.ndarray, stop: Stop) -> None:
         """Solve the problems `order`, each from its present variables."""
