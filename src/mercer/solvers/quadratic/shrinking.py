@@ -102,10 +102,7 @@ class Shrinking:
         new[stay] = np.arange(len(stay))
         owner = new[worker.index[worker.loop.OWNER, :used]]
         slots = np.flatnonzero(owner >= 0)
-        for to, slot in enumerate(slots.tolist()):  # in place: nothing moves up
-            row = worker.table[to * stride : (to + 1) * stride]
-            row[: len(stay)] = worker.table[slot * old + stay]
-            row[len(stay) :] = 0
+        worker.loop.compact(worker.table, slots, stay, old, stride)
         self._keep(slots, owner[slots])
         self.active = self.active[stay]
 

@@ -104,30 +104,37 @@ def partner(F, low, group, table, row, diagonal, n, i, top, floor):  # type: ign
     return first(best, gain, where) if gain > 0 else -1, gain, largest(bottom)
 
 
-@inner(error_model="numpy", forceinline=True)
-def _move(F, Q, up, group, table, row_i, row_j, n, step, gamma, directed):  # type: ignore[no-untyped-def]
+def _mover(directed: bool) -> Any:
     """F += step Q, where Q = kᵢ − kⱼ, plus γ Q where the step is `directed` and leaves Q behind.
 
     Gives the row that now most wants to grow, and its −f. A step that ends at a bound leaves no
     direction: then Q is neither read nor written.
     """
-    far, kept = everywhere(step), everywhere(gamma)
-    best = everywhere(-np.inf)
-    index = counting(best)
-    where = index
-    for at in range(0, n, LANES):
-        along = like(load(table, row_i + at), far) - like(load(table, row_j + at), far)
-        if directed:
-            along = along + kept * load(Q, at)
-            store(along, Q, at)
-        value = load(F, at) + far * along
-        store(value, F, at)
-        wish = load(up, group + at) - value
-        more = wish > best
-        best, where = choose(more, wish, best), choose(more, index, where)
-        index = ahead(index, LANES)
-    top = largest(best)
-    return first(best, top, where), top
+
+    @inner(error_model="numpy", forceinline=True)
+    def moved(F, Q, up, group, table, row_i, row_j, n, step, gamma):  # type: ignore[no-untyped-def]
+        far, kept = everywhere(step), everywhere(gamma)
+        best = everywhere(-np.inf)
+        index = counting(best)
+        where = index
+        for at in range(0, n, LANES):
+            along = like(load(table, row_i + at), far) - like(load(table, row_j + at), far)
+            if directed:
+                along = along + kept * load(Q, at)
+                store(along, Q, at)
+            value = load(F, at) + far * along
+            store(value, F, at)
+            wish = load(up, group + at) - value
+            more = wish > best
+            best, where = choose(more, wish, best), choose(more, index, where)
+            index = ahead(index, LANES)
+        top = largest(best)
+        return first(best, top, where), top
+
+    return moved
+
+
+_move, _move_along = _mover(False), _mover(True)
 
 
 @inner(error_model="numpy")
@@ -365,10 +372,10 @@ def solve_problems(  # type: ignore[no-untyped-def]
             for g in range(last):
                 masks = g * up.shape[1]
                 begins = (step != 0.0) & (ends[last] > 0.0) & (cursor[TAKEN] >= cursor[PLAIN])
-                t, top = _move(
-                    F, Q, up, masks, table, row_i, row_j, stride, step, gamma,
-                    begins | (gamma != 0.0),
-                )  # fmt: skip
+                if begins | (gamma != 0.0):
+                    t, top = _move_along(F, Q, up, masks, table, row_i, row_j, stride, step, gamma)
+                else:
+                    t, top = _move(F, Q, up, masks, table, row_i, row_j, stride, step, gamma)
                 gamma, step, ends[g] = 0.0, 0.0, top
                 if index[SLOT, t] < 0 and not _make(
                     t, busy, rows, K, source, F, up, low, masks, diagonal, index, cursor, wanted,
@@ -409,3 +416,17 @@ def solve_problems(  # type: ignore[no-untyped-def]
         found[one, STEPS], found[one, COMPUTED] = steps, cursor[MADE]
         for t in range(e - s):
             flat[t, IMAGE] = F[t]
+
+
+@njit(nogil=True, error_model="numpy")
+def compact(table, slots, stay, old, stride):  # type: ignore[no-untyped-def]
+    """Move the rows of length `old` in these slots to the front, with the columns that stay.
+
+    In place: neither a row nor a column ever moves up.
+    """
+    for to in range(len(slots)):
+        source, target = slots[to] * old, to * stride
+        for t in range(len(stay)):
+            table[target + t] = table[source + stay[t]]
+        for t in range(len(stay), stride):
+            table[target + t] = 0

@@ -16,6 +16,7 @@ import numpy as np
 from mercer._machine.deadline import check_time, when_over
 from mercer._machine.threads import interruptible, run_threads
 from mercer._progress import progress
+from mercer._tiles import cut
 from mercer.gram.operand import BLOCK, TOGETHER
 from mercer.solvers.quadratic.flat_problems import (
     COMPUTED,
@@ -52,6 +53,8 @@ GAP_ROUNDINGS = 4.0
 MOST_STEPS, MOST_STEPS_PER_ROW = 8_000_000, 100
 
 
+#: Rows of K at a time that are added up.
+IMAGES = 64
 #: Machine code of a few rows of K (`mercer.gram.cpu.row_function`), for Python to call.
 ROWS_OF_K = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 6)
 
@@ -183,11 +186,9 @@ class Worker:
             return np.asarray(self.source.gram.take(rows, moved) @ by, dtype=np.float64)
         n, total = len(rows), np.zeros(len(rows))
         stride = -(-n // BLOCK) * BLOCK
-        each = TOGETHER if len(self.table) >= TOGETHER * stride else 1
         if n and self.source.K is None:
             self._lay_out(rows, stride)
-        for begin in range(0, len(moved) if n else 0, each):
-            part = slice(begin, begin + each)
+        for part in cut(0, len(moved), min(IMAGES, len(self.table) // max(stride, 1))) if n else ():
             made = self._make(moved[part], rows, stride)
             here = np.flatnonzero(place[part] >= 0)
             made[here, place[part][here]] = self.source.diagonal[moved[part][here]]
@@ -206,12 +207,15 @@ class Worker:
         """K between a few examples and `rows`, which are laid out; it overwrites the table."""
         if self.source.K is not None:
             return np.asarray(self.source.K[np.ix_(some, rows)])
-        count, chosen = len(some), self.wanted[TOGETHER:]
-        chosen[0] = count
-        chosen[1 : 1 + count] = some * self.addresses[self.loop.ROW_LENGTH]
-        chosen[1 + TOGETHER : 1 + TOGETHER + count] = np.arange(count) * stride
-        ROWS_OF_K(int(self.addresses[0]))(*self.addresses[1:7].tolist())
-        return self.table[: count * stride].reshape(count, stride)[:, : len(rows)]
+        chosen, row_length = self.wanted[TOGETHER:], self.addresses[self.loop.ROW_LENGTH]
+        make, given = ROWS_OF_K(int(self.addresses[0])), self.addresses[1:7].tolist()
+        for begin in range(0, len(some), TOGETHER):
+            here = some[begin : begin + TOGETHER]
+            chosen[0] = count = len(here)
+            chosen[1 : 1 + count] = here * row_length
+            chosen[1 + TOGETHER : 1 + TOGETHER + count] = (begin + np.arange(count)) * stride
+            make(*given)
+        return self.table[: len(some) * stride].reshape(len(some), stride)[:, : len(rows)]
 
     def solve(self, p: Problems, order: np.ndarray, stop: Stop) -> None:
         """Solve the problems `order`, each from its present variables."""
