@@ -363,8 +363,7 @@ def solve_problems(  # type: ignore[no-untyped-def]
         )  # fmt: skip
         for t in range(e - s):
             _mark(flat, t, group[t], up, low)
-        gamma, step, steps = 0.0, 0.0, 0
-        row_i = row_j = none - none
+        gamma, step, steps, row_i, row_j = 0.0, 0.0, 0, none - none, none - none
         while True:
             # F += step Q. Of every group the row that most wants to grow, with its partner; the
             # pair (i, j) is that of most gain, and row i of K stays in the table.
@@ -385,13 +384,11 @@ def solve_problems(  # type: ignore[no-untyped-def]
                     break
                 index[RECENT, index[SLOT, t]], row = 1, index[SLOT, t] * cursor[PITCH]
                 floor = larger(real(TAU), real(rounding) * diagonal[t])
-                u, gain, low_end = partner(
-                    F, low, masks, table, row, diagonal, stride, t, top, floor
-                )
-                gap = larger(gap, top + low_end)
-                if gain > best and top + low_end > tol:  # without a partner there is no gain
-                    best, busy, i, j = gain, row, t, u
-            if gap <= tol or j < 0 or steps >= limits[one] or stop[0]:
+                j_t, gain, end = partner(F, low, masks, table, row, diagonal, stride, t, top, floor)
+                gap = larger(gap, top + end)
+                if gain > best and top + end > tol:  # without a partner there is no gain
+                    best, busy, i, j = gain, row, t, j_t
+            if (gap <= tol) | (j < 0) | (steps >= limits[one]) | (stop[0] != 0):
                 break
             g = group[i]
             if index[SLOT, j] < 0 and not _make(
@@ -400,9 +397,9 @@ def solve_problems(  # type: ignore[no-untyped-def]
             ):  # fmt: skip
                 break
             index[RECENT, index[SLOT, j]], row_i, row_j = 1, busy, index[SLOT, j] * cursor[PITCH]
-            curve = np.float64(diagonal[i]) + np.float64(diagonal[j])
-            curve -= 2.0 * np.float64(table[row_i + j])
-            curve = larger(larger(curve, TAU), rounding * np.float64(diagonal[i]))
+            own, other = np.float64(diagonal[i]), np.float64(diagonal[j])
+            curve = own + other - 2.0 * np.float64(table[row_i + j])
+            curve = larger(larger(curve, TAU), rounding * own)
             gamma, step, ends[last] = _descend(
                 flat, p, index, cursor, i, j, ends[g] + low[g, j] + F[j], curve, Q[i] - Q[j],
                 ends[last],

@@ -6,7 +6,6 @@ What takes very many steps goes on with Newton steps in between (`free_newton`).
 
 from __future__ import annotations
 
-import ctypes
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -55,8 +54,6 @@ MOST_STEPS, MOST_STEPS_PER_ROW = 8_000_000, 100
 
 #: Rows of K at a time that are added up.
 IMAGES = 64
-#: Machine code of a few rows of K (`mercer.gram.cpu.row_function`), for Python to call.
-ROWS_OF_K = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 6)
 
 
 class Stop(threading.Event):
@@ -103,10 +100,12 @@ class Worker:
         self.wanted: np.ndarray = np.zeros(3 * TOGETHER + 1, dtype=np.int64)
         self.addresses: np.ndarray = np.zeros(9, dtype=np.int64)
         self.among: HostGram | None = None  # K with a column per row of the present problem
+        #: What the machine code of rows of K takes.
+        self.given: tuple[np.ndarray, ...] = ()
         if function is not None:
             x, chosen = function.left, self.wanted[TOGETHER:]
-            arrays = (function.numbers, x, self.Z, self.shape, table, chosen)
-            addresses = (array.ctypes.data for array in arrays)
+            self.given = (function.numbers, x, self.Z, self.shape, table, chosen)
+            addresses = (array.ctypes.data for array in self.given)
             self.addresses[:] = function.address, *addresses, x.shape[1], function.together
 
     def run(
@@ -208,7 +207,9 @@ class Worker:
         if self.source.K is not None:
             return np.asarray(self.source.K[np.ix_(some, rows)])
         chosen, row_length = self.wanted[TOGETHER:], self.addresses[self.loop.ROW_LENGTH]
-        make, given = ROWS_OF_K(int(self.addresses[0])), self.addresses[1:7].tolist()
+        make = self.source.function.module.rows.ctypes
+        pairs = zip(self.given, make.argtypes, strict=True)
+        given = [array.ctypes.data_as(kind) for array, kind in pairs]
         for begin in range(0, len(some), TOGETHER):
             here = some[begin : begin + TOGETHER]
             chosen[0] = count = len(here)
