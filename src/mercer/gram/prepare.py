@@ -20,7 +20,7 @@ from mercer.gram.byte_rows import Grid, GridRows, about, on_grid
 from mercer.gram.form import Form, Program, compile_program
 from mercer.gram.operand import NOTHING, Operand, row_value
 from mercer.gram.range import check_range
-from mercer.gram.rows import Rows, check_widths, common_dtype, made_dense, without_empty_columns
+from mercer.gram.rows import Rows, check_widths, common_dtype, made_dense
 from mercer.tuning import BYTE_FLOPS, DIRECT_COLUMNS, SMALL_WORK
 
 #: How much longer than the shortest row, in squares, a center may be that x·z is put right for
@@ -108,7 +108,7 @@ def _choose(form: Form, X: Rows, Z: Rows, dtype: np.dtype) -> _Choice:
     if by_size:
         return _Choice((left, right), form.of_differences, form.by_size)
     grids = on_grid(form.multiplied, left, right)
-    numbers = without_empty_columns(left, right, grids, form.reduced)
+    numbers = left, right
     methods, centers, norms = _methods(form, (X, Z), numbers, dtype, grids)
     program = compile_program(form.formula, methods)
     return _Choice(numbers, program, methods, centers, norms, grids)
