@@ -210,11 +210,13 @@ def made_dense(
     for key in left:
         x, z = left[key], right[key]
         few = x.shape[0] * z.shape[0] * x.shape[1] <= tuning.SMALL_WORK
-        if not few and not _are_better_dense(x, z):
+        better = is_sparse(x) and is_sparse(z) and not (stays_sparse(x, z) or stays_sparse(z, x))
+        if not few and not better:
             continue
         both = few or _share(x) >= tuning.SPARSE_ONE
         copies = [z] if same or not both else [x, z]
-        if sum(map(dense_bytes, copies)) > tuning.COPY_SHARE * get_config().memory_bytes:
+        size = sum(m.shape[0] * m.shape[1] * m.dtype.itemsize for m in copies)
+        if size > tuning.COPY_SHARE * get_config().memory_bytes:
             continue
         right = {**right, key: Z.dense(z)}
         if same:
@@ -222,17 +224,6 @@ def made_dense(
         elif both:
             left = {**left, key: X.dense(x)}
     return left, right
-
-
-def _are_better_dense(x: Any, z: Any) -> bool:
-    """Whether these two sparse matrices are multiplied faster as dense ones."""
-    both = is_sparse(x) and is_sparse(z)
-    return both and not stays_sparse(x, z) and not stays_sparse(z, x)
-
-
-def dense_bytes(rows: Any) -> int:
-    """Bytes of a dense copy."""
-    return int(rows.shape[0] * rows.shape[1] * rows.dtype.itemsize)
 
 
 def _count(rows: Any) -> int:
