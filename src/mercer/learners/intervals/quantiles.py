@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -77,12 +76,6 @@ class KernelQuantileRegressor(RegressorMixin, SupportVectorBase):
     kernel: Any = DEFAULT
     quantiles: Any = (0.1, 0.5, 0.9)
     C: Any = "loo"
-    _: KW_ONLY
-    gamma: Any = None
-    degree: Any = None
-    coef0: Any = None
-    tol: float = 1e-3
-    max_iter: int = -1
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for one f per level. Weights multiply the deviations."""

@@ -135,21 +135,9 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
     kernel: Any = DEFAULT
     epochs: float = 10
     _: KW_ONLY
-    fit_intercept: bool = False
-    averaging: str = "last"
-    tie: str = "mistake"
-    margin: float = 0.0
-    learning_rate: float = 1.0
-    multi_class: str = "native"
-    max_updates: int | None = None
-    validation_fraction: float | None = None
-    n_iter_no_change: int = 5
     budget: int | None = None
     budget_policy: str = "oldest"
     order: str = "exact"
-    class_weight: Any = None
-    shuffle: bool = True
-    random_state: Any = None
 
     # --- learning ---------------------------------------------------------------------------
 

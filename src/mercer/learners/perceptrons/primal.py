@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -72,19 +71,6 @@ validation_fraction, n_iter_no_change, class_weight, shuffle, random_state
 
     feature_map: Any = None
     epochs: float = 10
-    _: KW_ONLY
-    fit_intercept: bool = False
-    averaging: str = "last"
-    tie: str = "mistake"
-    margin: float = 0.0
-    learning_rate: float = 1.0
-    multi_class: str = "native"
-    max_updates: int | None = None
-    validation_fraction: float | None = None
-    n_iter_no_change: int = 5
-    class_weight: Any = None
-    shuffle: bool = True
-    random_state: Any = None
 
     # --- learning ---------------------------------------------------------------------------
 

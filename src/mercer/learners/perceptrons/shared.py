@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ from mercer._parameters import (
     random_from,
 )
 from mercer._steps import recorded
+from mercer.kernels.estimators import estimator
 from mercer.learners._base import check_fitted, classes_of, encode
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners._options import NotConverged, class_factors, labeled, weights_or_none
@@ -106,6 +108,7 @@ class Trace:
             )
 
 
+@estimator
 class PerceptronBase(ClassifierMixin):
     """Options, labels and the record of a run; a subclass learns and scores."""
 
@@ -124,23 +127,22 @@ class PerceptronBase(ClassifierMixin):
         "shuffle": Flag(),
         "random_state": Anything(),
     }
-    # The parameters, which the subclasses' constructors store.
-    epochs: float
-    fit_intercept: bool
-    averaging: str
-    tie: str
-    margin: float
-    learning_rate: float
-    multi_class: str
-    max_updates: int | None
-    validation_fraction: float | None
-    n_iter_no_change: int
-    class_weight: Any
-    shuffle: bool
-    random_state: Any
+    classes_: np.ndarray = field(init=False)
+    _memory: Memory = field(init=False)
 
-    classes_: np.ndarray
-    _memory: Memory
+    _: KW_ONLY
+    fit_intercept: bool = False
+    averaging: str = "last"
+    tie: str = "mistake"
+    margin: float = 0.0
+    learning_rate: float = 1.0
+    multi_class: str = "native"
+    max_updates: int | None = None
+    validation_fraction: float | None = None
+    n_iter_no_change: int = 5
+    class_weight: Any = None
+    shuffle: bool = True
+    random_state: Any = None
 
     # --- options ----------------------------------------------------------------------------
 
@@ -151,7 +153,7 @@ class PerceptronBase(ClassifierMixin):
         margin, rate = float(self.margin), float(self.learning_rate)
         return Rule(outputs, ranked, self.tie == "first", margin, rate, bool(self.fit_intercept))
 
-    def _schedule(self, examples: Any, random: Any, weights: Any = None) -> Schedule:
+    def _schedule(self: Any, examples: Any, random: Any, weights: Any = None) -> Schedule:
         order = random if self.shuffle else None
         examples = with_weight(examples, weights)
         return Schedule(examples, float(self.epochs), order, self._most_updates(), weights)
@@ -276,7 +278,7 @@ class PerceptronBase(ClassifierMixin):
                 NumericalWarning,
             )
 
-    def _warn_of_mistakes(self, outcome: Outcome, held: Any) -> None:
+    def _warn_of_mistakes(self: Any, outcome: Outcome, held: Any) -> None:
         """The last predictor is the one of interest, and its last epoch was not clean: say so."""
         stopped = outcome.interrupted or self.n_mistakes_ >= self._most_updates()
         if outcome.converged or stopped or held is not None:

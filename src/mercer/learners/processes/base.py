@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, field
 from functools import cached_property
 from operator import attrgetter
 from typing import Any, ClassVar
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._examples import count, widened
 from mercer._notices import DataWarning, warn
 from mercer._parameters import Anything, Check, Count, Maybe, OneOf, Positive, random_from
-from mercer.kernels.estimators import ONLY_KERNEL
+from mercer.kernels.estimators import ONLY_KERNEL, estimator
 from mercer.learners._base import KernelLearner
 from mercer.learners._options import check_width, warn_if_stopped
 from mercer.learners.processes.learning import Search, largest
@@ -29,6 +30,7 @@ LEAST_EVIDENCE = 2.0
 WIDTH_FACTORS = (3.0, 10.0, 30.0, 100.0, 1000.0)
 
 
+@estimator
 class Process(KernelLearner):
     """Learns θ, the logarithms of a kernel's numbers, by the `_evidence` that a subclass has."""
 
@@ -44,14 +46,17 @@ class Process(KernelLearner):
     _needs_width = False
     #: Whether the last number of θ is that of the noise.
     _learns_noise = False
-    optimizer: str | None
-    bounds: Any
-    n_restarts: int
-    tol: float
-    max_iter: int
-    random_state: Any
-    X_train_: Any
-    y_train_: np.ndarray
+
+    X_train_: Any = field(init=False)
+    y_train_: np.ndarray = field(init=False)
+
+    _: KW_ONLY
+    optimizer: str | None = "lbfgs"
+    bounds: Any = None
+    n_restarts: int = 0
+    tol: float = 1e-5
+    max_iter: int = 200
+    random_state: Any = None
 
     def _evidence(
         self, theta: np.ndarray, slopes: bool, rows: np.ndarray | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -75,13 +74,6 @@ class GaussianProcessClassifier(ClassifierMixin, Process):
     _keeps_rows_in_place = False  # Newton's exact steps and what follows from them are LAPACK's
 
     kernel: Any = DEFAULT
-    _: KW_ONLY
-    optimizer: str | None = "lbfgs"
-    bounds: Any = None
-    n_restarts: int = 0
-    tol: float = 1e-5
-    max_iter: int = 200
-    random_state: Any = None
 
     # --- learning ---------------------------------------------------------------------------
 

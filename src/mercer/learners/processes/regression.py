@@ -135,16 +135,10 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
     kernel: Any = DEFAULT
     noise: Any = "learn"
     _: KW_ONLY
-    optimizer: str | None = "lbfgs"
-    bounds: Any = None
     normalize_y: bool = True
     solver: str = "auto"
     n_centers: int | None = None
     centers: Any = "uniform"
-    n_restarts: int = 0
-    tol: float = 1e-5
-    max_iter: int = 200
-    random_state: Any = None
 
     # --- learning ---------------------------------------------------------------------------
 

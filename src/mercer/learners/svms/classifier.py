@@ -117,15 +117,10 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
     C: float = 1.0
     _: KW_ONLY
     nu: float | None = None
-    gamma: Any = None
-    degree: Any = None
-    coef0: Any = None
-    tol: float = 1e-3
     class_weight: Any = None
     decision_function_shape: str = "ovr"
     break_ties: bool = False
     probability: bool = False
-    max_iter: int = -1
     warm_start: bool = False
     random_state: Any = None
 

@@ -81,11 +81,6 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
     epsilon: float = 0.1
     _: KW_ONLY
     nu: float | None = None
-    gamma: Any = None
-    degree: Any = None
-    coef0: Any = None
-    tol: float = 1e-3
-    max_iter: int = -1
     warm_start: bool = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -190,12 +185,6 @@ class KernelOneClass(OutlierMixin, SupportVectorBase):
 
     kernel: Any = DEFAULT
     nu: float = 0.5
-    _: KW_ONLY
-    gamma: Any = None
-    degree: Any = None
-    coef0: Any = None
-    tol: float = 1e-3
-    max_iter: int = -1
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Solve for w and ρ; y is ignored."""

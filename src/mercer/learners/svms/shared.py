@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +16,7 @@ from mercer._notices import warn
 from mercer._parameters import Among, Check, Count, Either, Positive
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
-from mercer.kernels.estimators import KERNEL
+from mercer.kernels.estimators import KERNEL, estimator
 from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import as_scores
 from mercer.learners._options import NotConverged, check_width, finite_weights
@@ -25,6 +26,7 @@ from mercer.solvers.quadratic.problem import Solutions, Task, Tasks
 from mercer.solvers.requirements import resident
 
 
+@estimator
 class SupportVectorBase(KernelLearner):
     """Fits by the solver of the place where X is, predicts by one product over support vectors."""
 
@@ -34,13 +36,17 @@ class SupportVectorBase(KernelLearner):
         "tol": Positive(why="a gap of 0 is never reached"),
         "max_iter": Either(Count(), Among(-1)),
     }
-    tol: float
-    max_iter: int
+    expansion_: KernelExpansion = field(init=False)
+    support_: np.ndarray = field(init=False)
+    support_vectors_: Any = field(init=False)
+    shape_fit_: tuple[int, ...] = field(init=False)
 
-    expansion_: KernelExpansion
-    support_: np.ndarray
-    support_vectors_: Any
-    shape_fit_: tuple[int, ...]
+    _: KW_ONLY
+    gamma: Any = None
+    degree: Any = None
+    coef0: Any = None
+    tol: float = 1e-3
+    max_iter: int = -1
 
     # --- fitting ----------------------------------------------------------------------------
 
