@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, field
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,8 +15,6 @@ from mercer._config import config
 from mercer._lazy import record
 from mercer._notices import NumericalWarning, warn
 from mercer._parameters import (
-    Anything,
-    Check,
     Count,
     Flag,
     Maybe,
@@ -28,7 +26,7 @@ from mercer._parameters import (
     random_from,
 )
 from mercer._steps import recorded
-from mercer.kernels.estimators import estimator
+from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import check_fitted, classes_of, encode
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners._options import NotConverged, class_factors, labeled, weights_or_none
@@ -108,40 +106,31 @@ class Trace:
             )
 
 
+#: The rule of `epochs`, which both perceptrons take right behind what they are made of.
+EPOCHS = Positive(why="a part of a pass is allowed: 0.5 visits half of the examples")
+
+
 @estimator
 class PerceptronBase(ClassifierMixin):
     """Options, labels and the record of a run; a subclass learns and scores."""
 
-    _parameters: ClassVar[dict[str, Check]] = {
-        "epochs": Positive(why="a part of a pass is allowed: 0.5 visits half of the examples"),
-        "fit_intercept": Flag(),
-        "averaging": OneOf("last", "average", "vote"),
-        "tie": OneOf("mistake", "first"),
-        "margin": NonNegative(),
-        "learning_rate": Positive(why="with 0 nothing is learned"),
-        "multi_class": OneOf("native", "ovr"),
-        "max_updates": Maybe(Count()),
-        "validation_fraction": Maybe(Number(0, 1, open_low=True, open_high=True)),
-        "n_iter_no_change": Count(),
-        "class_weight": Anything(),
-        "shuffle": Flag(),
-        "random_state": Anything(),
-    }
     classes_: np.ndarray = field(init=False)
     _memory: Memory = field(init=False)
 
     _: KW_ONLY
-    fit_intercept: bool = False
-    averaging: str = "last"
-    tie: str = "mistake"
-    margin: float = 0.0
-    learning_rate: float = 1.0
-    multi_class: str = "native"
-    max_updates: int | None = None
-    validation_fraction: float | None = None
-    n_iter_no_change: int = 5
+    fit_intercept: bool = parameter(Flag(), default=False)
+    averaging: str = parameter(OneOf("last", "average", "vote"), default="last")
+    tie: str = parameter(OneOf("mistake", "first"), default="mistake")
+    margin: float = parameter(NonNegative(), default=0.0)
+    learning_rate: float = parameter(Positive(why="with 0 nothing is learned"), default=1.0)
+    multi_class: str = parameter(OneOf("native", "ovr"), default="native")
+    max_updates: int | None = parameter(Maybe(Count()), default=None)
+    validation_fraction: float | None = parameter(
+        Maybe(Number(0, 1, open_low=True, open_high=True)), default=None
+    )
+    n_iter_no_change: int = parameter(Count(), default=5)
     class_weight: Any = None
-    shuffle: bool = True
+    shuffle: bool = parameter(Flag(), default=True)
     random_state: Any = None
 
     # --- options ----------------------------------------------------------------------------

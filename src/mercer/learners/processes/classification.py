@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit
@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._arrays import winners
 from mercer._config import get_config
 from mercer._examples import count, take, widened
-from mercer._parameters import Check
 from mercer.expansion import KernelExpansion
 from mercer.gram import host_gram
 from mercer.kernels import DEFAULT
@@ -70,7 +69,6 @@ class GaussianProcessClassifier(ClassifierMixin, Process):
            [0.5  , 0.5  ]])
     """
 
-    _parameters: ClassVar[dict[str, Check]] = Process._parameters
     _keeps_rows_in_place = False  # Newton's exact steps and what follows from them are LAPACK's
 
     kernel: Any = DEFAULT
