@@ -54,7 +54,7 @@ def ask():
 
 @pytest.fixture
 def printed(tmp_path, monkeypatch):
-    """Run a script in a folder of its own; return what it prints, by the words before the number."""
+    """Run a script in a folder of its own; return its numbers by the words before them."""
     monkeypatch.chdir(tmp_path)
 
     def run(script):
