@@ -238,6 +238,13 @@ def test_the_documentation_lists_what_is_exported():
 
     for name in [*mercer.learners.__all__, "KernelExpansion"]:
         assert listed[name] == ("no" if rules[name] is refused else "yes"), name
+    from mercer.onnx.models import ensembles
+    from mercer.onnx.preprocessing import transformers
+
+    # Two of our own that `compare` puts in front, and what all selections derive from.
+    unnamed = {"TableColumns", "CommonScale", "SelectorMixin"}
+    for name in (transformers.RULES.keys() | ensembles.RULES.keys()) - unnamed:
+        assert f"`{name}`" in text, name
 
 
 def test_a_factor_of_k_keeps_its_digits_in_float64(sample, in_onnx):
