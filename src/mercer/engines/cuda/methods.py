@@ -54,13 +54,15 @@ def look(
     x: DeviceSide, z: DeviceSide, dtype: torch.dtype, inputs: Iterable[Input] | None = None
 ) -> dict[Input, Largest]:
     """The largest numbers of each input's rows about their center, in one wait for the device."""
-    keys = list(x.matrices if inputs is None else inputs)
     sides = [x] if z.cache is x.cache else [x, z]
-    numbers = [side.largest(key) for key in keys for side in sides]
-    found = torch.cat(numbers).to(dtype).tolist()
-    step = 2 * len(sides)
-    parts = (found[i : i + step] for i in range(0, len(found), step))
-    return {key: Largest(p[0], p[-2], max(p[1], p[-1])) for key, p in zip(keys, parts, strict=True)}
+    found = {k: [side.largest(k) for side in sides] for k in (inputs or x.matrices)}
+    numbers = torch.stack([t.to(dtype) for own in found.values() for side in own for t in side])
+    rest = iter(numbers.tolist())
+    largest = {}
+    for key, own in found.items():
+        each = [[next(rest) for _ in side] for side in own]
+        largest[key] = Largest(each[0][0], each[-1][0], max(max(side[1:]) for side in each))
+    return largest
 
 
 def rounding(columns: int, ends: Ends, kind: str, dtype: torch.dtype) -> float:

@@ -79,15 +79,15 @@ class DeviceSide:
             self.largest(rows)
         return self.cache[key]  # type: ignore[no-any-return]
 
-    def largest(self, rows: Input) -> torch.Tensor:
-        """The largest ‖x − c‖² and the largest |x − c|, as two numbers on the device."""
+    def largest(self, rows: Input) -> list[torch.Tensor]:
+        """The largest ‖x − c‖², then the largest |x − c| of every chunk, each on the device."""
         norms, sizes = [], []
         for part in self.chunks():
             own = self.centered(rows, part)
             norms.append(torch.linalg.vector_norm(own.double(), dim=1).square_())
             sizes.append(torch.linalg.vector_norm(own, math.inf))
-        norms = self.cache["norms", rows] = torch.cat(norms)
-        return torch.stack([norms.max(), torch.stack(sizes).max()])
+        whole = self.cache["norms", rows] = norms[0] if len(norms) == 1 else torch.cat(norms)
+        return [whole.max(), *sizes]
 
     def middle(self, rows: Input) -> torch.Tensor:
         """About the mean of the rows, from `SOME` of them, in float64."""
