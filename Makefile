@@ -4,7 +4,7 @@
 VENV     ?= .venv
 EXTRAS   ?= dev
 WORKERS  ?= 2
-COVERAGE ?= 96
+COVERAGE ?= 97
 PYTEST_ARGS ?=
 
 BIN  := $(VENV)/bin
