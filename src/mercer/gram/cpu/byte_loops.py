@@ -41,7 +41,7 @@ def multiply(
     n = len(a)
     m, steps = b.shape
     for start in range(0, m, COLUMNS):
-        width = COLUMNS if COLUMNS < m - start else m - start
+        width = COLUMNS if m - start > COLUMNS else m - start
         for j in range(width):
             row = b[start + j]
             for t in range(steps):
