@@ -7,10 +7,11 @@
 Draws kernels, columns (1 to 784), rows (5000 to 300 000), vectors (1 to 64), offsets, scales, near
 duplicates, and the type of the numbers. Each problem prints the time of ``k.gram(X, Z) @ V``, all
 preparation included, the share of preparing, that of the peer, and the largest error of a sample of
-rows, relative to Σ|k||v| in double precision. After `--seconds` no problem begins. The peer writes what a user of PyTorch would: blocks
+rows, relative to Σ|k||v| in double precision. The peer writes what a user of PyTorch would: blocks
 of K in float32, multiplied by V. `--compiled` compiles the peer on that many problems; KeOps runs
 where it is installed. `--profile` prints the kernels that take the most time, problem by problem.
-`--figures` times a Laplacian beside a Gaussian of the same shape, square and oblong.
+After `--seconds` no problem begins. `--figures` times a Laplacian beside a Gaussian of the same
+shape, square and oblong.
 """
 
 from __future__ import annotations

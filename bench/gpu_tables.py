@@ -66,6 +66,10 @@ def in_blocks(X: torch.Tensor, Z: torch.Tensor, body: Callable[[Any, Any], Any])
     return torch.cat([body(x, Z) for x in X.split(max(1, BLOCK // len(Z)))])
 
 
+def exponents(X: torch.Tensor, Z: torch.Tensor, s: float) -> torch.Tensor:
+    return -(torch.cdist(X, Z) ** 2) / (2 * s * s)
+
+
 def ridge_by_hand(X: torch.Tensor, y: torch.Tensor, s: float, steps: int = 50) -> torch.Tensor:
     """Conjugate gradients on K + I."""
 
