@@ -47,7 +47,7 @@ signature |= dict.fromkeys(("n", "m", "height", "breadth", "length", "room"), "i
 signature |= dict(pairs="*i64", found="*i64")
 fixed = dict(
     of_rows=module.of_rows, of_columns=module.of_columns, values=module.values,
-    is_near=module.is_near, REPAIRED={repaired},
+    is_near=module.is_near, without_near=module.without_near, REPAIRED={repaired},
     KIND={key[0]!r}, SQUARE={key[0]!r} == "symmetric", KEPT={key[1]}, PARTS={key[2]},
     STEPS=1 if {key[1]} else 3, STAGES=stages, num_warps=warps,
 )

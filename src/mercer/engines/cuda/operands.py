@@ -156,13 +156,6 @@ def filled(V: torch.Tensor, width: int) -> torch.Tensor:
     return torch.nn.functional.pad(V, (0, width - V.shape[1], 0, extra)).contiguous()
 
 
-def split_vectors(V: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, float]:
-    """V = size · (high + low), both in half precision, the largest number near one."""
-    size = 2.0 ** math.frexp(float(V.abs().max()))[1]
-    high = (V / size).half()
-    return high, (V / size - high.float()).half(), size
-
-
 def transposed(side: Any, rows: Input) -> torch.Tensor:
     key = ("transposed", rows)
     if key not in side.cache:

@@ -139,7 +139,8 @@ def _written(gram: Any, layout: ProductLayout) -> tuple[Rendered, torch.Tensor, 
         written = render_values(gram.program, layout, scale)
         numbers = torch.tensor([*written.numbers, 0.0], dtype=torch.float32, device=gram.device)
         module = load_generated(written.text)
-        functions = module.of_rows, module.of_columns, module.values, module.is_near
+        names = ("of_rows", "of_columns", "values", "is_near", "without_near")
+        functions = tuple(getattr(module, name) for name in names)
         gram.shared[key] = written, numbers, functions
     return gram.shared[key]  # type: ignore[no-any-return]
 
