@@ -66,7 +66,7 @@ def describe(gram: Any) -> tuple[str, str]:
     else:
         height, width, options = tile_shape(kind, layouts)
         tiles = f"tiles of {height} × {width} that stay on chip, {options['num_warps']} warps"
-        text = render(gram.program, layouts, kind, few=_few_columns(gram)).text
+        text = render(gram.program, tuple(layouts.items()), kind, few=_few_columns(gram)).text
     return (
         f"{n} × {m} on {gram.device}, precision {gram.precision!r}, {tiles}{split}"
         + (", one triangle" if gram.square else ""),
@@ -76,18 +76,16 @@ def describe(gram: Any) -> tuple[str, str]:
 
 def _written(gram: Any, layouts: dict[int, ProductLayout], kind: str) -> tuple[Rendered, Any]:
     """The module for one kind of use: written once, since that takes as long as a small product."""
-    key = ("written", kind, tuple(layouts.items()))
-    if key not in gram.shared:
-        written = render(gram.program, layouts, kind, not _interpreted(), _few_columns(gram))
-        gram.shared[key] = written, load_generated(written.text).kernel
-    return gram.shared[key]  # type: ignore[no-any-return]
+    made = tuple(layouts.items())
+    written = render(gram.program, made, kind, not _interpreted(), _few_columns(gram))
+    return written, load_generated(written.text).kernel
 
 
-def _few_columns(gram: Any) -> dict[int, int]:
+def _few_columns(gram: Any) -> tuple[tuple[int, int], ...]:
     """The statistics without a product that have few columns, and how many."""
     sources = enumerate(gram.program.sources)
     widths = {i: gram._x.matrices[s.rows].shape[1] for i, s in sources if s.kind == "direct"}
-    return {i: width for i, width in widths.items() if width <= FEW_COLUMNS}
+    return tuple((i, width) for i, width in widths.items() if width <= FEW_COLUMNS)
 
 
 def _interpreted() -> bool:

@@ -17,7 +17,7 @@ nothing in the tile and are written to a list: `near_pairs` adds them afterwards
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -45,7 +45,7 @@ class ProductLayout:
     #: The source is a squared distance: the row values that hold ‖x‖² and ‖z‖², and the distance
     #: below which pairs are listed.
     norms: tuple[int, int] | None = None
-    below: float = field(default=0.0, compare=False)
+    below: float = 0.0
 
     @property
     def kept(self) -> bool:
@@ -109,25 +109,17 @@ class Rendered:
     row_z: list[int]
 
 
+@lru_cache(maxsize=256)
 def render(
     program: Program,
-    layouts: dict[int, ProductLayout],
+    layouts: tuple[tuple[int, ProductLayout], ...],
     kind: str,
     ptx: bool = True,
-    few: dict[int, int] | None = None,
+    few: tuple[tuple[int, int], ...] = (),
 ) -> Rendered:
-    """`kind`: "vector", "vectors", "symmetric" or "dense". `ptx`: whether there is PTX.
-    `few`: the columns of statistics that have so few of them that the panel's rows stay in
-    registers."""
-    below = tuple(layout.below for layout in layouts.values())
-    return _render(program, tuple(layouts.items()), below, kind, ptx, tuple((few or {}).items()))
-
-
-@lru_cache(maxsize=256)
-def _render(
-    program: Program, layouts: Any, below: tuple[float, ...], kind: str, ptx: bool, few: Any
-) -> Rendered:
-    """`render`, once for all rows; `below` is in the text, and in no comparison of layouts."""
+    """`layouts`: of every product; `kind`: "vector", "vectors", "symmetric" or "dense"; `ptx`:
+    whether there is PTX; `few`: the columns of statistics that have so few of them that the panel's
+    rows stay in registers."""
     folds = {i: layout.fold for i, layout in layouts if layout.fold is not None}
     writer = Writer(folded(program, folds), dict(layouts), dict(few))
     # Where all that is left for a pair is an exponential, the unit for it is the bottleneck.

@@ -19,13 +19,9 @@ from mercer.engines.cuda.triton_source import (
 from mercer.gram.form import Program
 
 
+@lru_cache(maxsize=256)
 def render_values(program: Program, layout: ProductLayout, scale: float) -> Rendered:
     """The module for a program of one product; `scale` undoes the factor of the rows."""
-    return _render_values(program, layout, layout.below, scale)
-
-
-@lru_cache(maxsize=256)
-def _render_values(program: Program, layout: ProductLayout, below: float, scale: float) -> Rendered:
     folds = {} if layout.fold is None else {0: layout.fold}
     writer = _ValuesWriter(folded(program, folds), {0: layout})
     writer.exp2 = exponential.EXP2
