@@ -93,17 +93,9 @@ def prepare_products(
     if key not in side.cache:
         from mercer.engines.cuda.split import split
 
-        scale, fold = scale_of(gram, rows, layout.fold), layout.fold
-        factor, values, multiple = scale, None, 0.0
-        if fold is not None:
-            factor = scale * fold.sides[right]
-            index = None if layout.apart else fold.rows[right]
-            if index is not None:
-                values, multiple = side.values[index], scale**2 * fold.multiple
-        side.cache[key] = split(
-            side.matrices[rows], side.centers.get(rows), values, layout, right, factor, multiple,
-            whole_tiles(side.n) + PADDING,
-        )  # fmt: skip
+        scale = scale_of(gram, rows, layout.fold)
+        height = whole_tiles(side.n) + PADDING
+        side.cache[key] = split(side, rows, layout, right, scale, height)
     return side.cache[key]  # type: ignore[no-any-return]
 
 

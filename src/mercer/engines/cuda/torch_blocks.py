@@ -11,7 +11,6 @@ from typing import Any
 import torch
 
 from mercer._tiles import cut
-from mercer.engines.cuda import near_pairs
 from mercer.engines.cuda.ops import differences, evaluate_torch
 from mercer.engines.cuda.rows import DeviceSide, squared_norms
 from mercer.formula import Formula
@@ -57,7 +56,7 @@ def _distances(gram: Any, node: Formula, x: DeviceSide, z: DeviceSide) -> torch.
     tile += x.values[i][:, None]
     tile += z.values[j]
     rows, columns = (tile < below).nonzero(as_tuple=True)
-    for part in cut(0, len(rows), near_pairs.at_a_time(x)):
+    for part in cut(0, len(rows), x.at_a_time):
         a, b = rows[part], columns[part]
         tile[a, b] = squared_norms(x.numbers(node.value)[a] - z.numbers(node.value)[b])
     return tile

@@ -66,7 +66,7 @@ def describe(gram: Any) -> tuple[str, str]:
     else:
         height, width, options = tile_shape(kind, layouts)
         tiles = f"tiles of {height} × {width} that stay on chip, {options['num_warps']} warps"
-        text = render(gram.program, tuple(layouts.items()), kind, few=_few_columns(gram)).text
+        text = _written(gram, layouts, kind, True).text
     return (
         f"{n} × {m} on {gram.device}, precision {gram.precision!r}, {tiles}{split}"
         + (", one triangle" if gram.square else ""),
@@ -74,11 +74,12 @@ def describe(gram: Any) -> tuple[str, str]:
     )
 
 
-def _written(gram: Any, layouts: dict[int, ProductLayout], kind: str) -> tuple[Rendered, Any]:
-    """The module for one kind of use: written once, since that takes as long as a small product."""
-    made = tuple(layouts.items())
-    written = render(gram.program, made, kind, not _interpreted(), _few_columns(gram))
-    return written, load_generated(written.text).kernel
+def _written(
+    gram: Any, layouts: dict[int, ProductLayout], kind: str, ptx: bool | None = None
+) -> Rendered:
+    """What is generated for one kind of use."""
+    ptx = not _interpreted() if ptx is None else ptx
+    return render(gram.program, tuple(layouts.items()), kind, ptx, _few_columns(gram))
 
 
 def _few_columns(gram: Any) -> tuple[tuple[int, int], ...]:
@@ -106,7 +107,8 @@ def launch(
         result = hopper.launch(gram, kind, x, z, V, diagonal, layouts[0])
         if result is not None:
             return result
-    written, kernel = _written(gram, layouts, kind)
+    written = _written(gram, layouts, kind)
+    kernel = load_generated(written.text).kernel
     operands = _operands(gram, written, x, z)
     listed = near_pairs.listed(gram, (x.n, z.n)) if gram.near else None
     out = _run(kernel, kind, operands, written.numbers, layouts, (x.n, z.n), V, diagonal, listed)

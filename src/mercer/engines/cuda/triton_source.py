@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from mercer.engines.cuda import exponential
 from mercer.engines.cuda.folding import Fold, folded
 from mercer.formula.nodes import Formula, set_size
 from mercer.formula.ops import form_of
@@ -70,6 +69,16 @@ TRITON: dict[str, Callable[..., str]] = {
 }
 
 
+#: The text of a function `exp2_unit`: the unit for exponentials does all the work, and gives zero
+#: below the range of normal numbers. Triton has no words for which unit is meant, hence PTX; its
+#: interpreter, which has no PTX, uses `tl.exp2`.
+EXP2 = """
+@triton.jit
+def exp2_unit(t):
+    return tl.inline_asm_elementwise(
+        "{ ex2.approx.ftz.f32 $0, $1; }", "=&f,f", [t], dtype=tl.float32, is_pure=True, pack=1,
+    )
+"""
 #: The text of a function of Triton and of Gluon: k, with 0 for pairs (r, q) that are near, which
 #: are written to a list.
 WITHOUT_NEAR = """
@@ -124,7 +133,7 @@ def render(
     writer = Writer(folded(program, folds), dict(layouts), dict(few))
     # Where all that is left for a pair is an exponential, the unit for it is the bottleneck.
     if ptx and (few or (folds and not writer.wide)):
-        writer.exp2 = exponential.EXP2
+        writer.exp2 = EXP2
     return Rendered(writer.module(kind), writer.numbers, writer.rows["x"], writer.rows["z"])
 
 
@@ -147,7 +156,7 @@ class Writer:
         leaves = {(node.op, node.value) for node in program.epilogue.walk() if not node.args}
         for fold in (layout.fold for layout in layouts.values() if layout.apart):
             assert fold is not None
-            named = (("rowx", fold.row_x), ("rowz", fold.row_z))
+            named = zip(("rowx", "rowz"), fold.rows, strict=True)
             leaves |= {(op, i) for op, i in named if i is not None}
         self.repaired: list[int] = [i for i, layout in layouts.items() if layout.norms is not None]
         for i in self.repaired:
@@ -206,7 +215,7 @@ class Writer:
         if fold is None:
             return
         if layout.apart:
-            named = (("x", fold.row_x), ("z", fold.row_z))
+            named = zip("xz", fold.rows, strict=True)
             values = " + ".join(f"v{side}{row}" for side, row in named if row is not None)
             once = "" if fold.multiple == 1.0 else f"{self.number(fold.multiple)} * "
             self.emit(f"t{i} = t{i} + {once}({values})")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from mercer.engines.cuda import exponential
 from mercer.engines.cuda.folding import folded
 from mercer.engines.cuda.triton_source import (
+    EXP2,
     WITHOUT_NEAR,
     ProductLayout,
     Rendered,
@@ -24,7 +24,7 @@ def render_values(program: Program, layout: ProductLayout, scale: float) -> Rend
     """The module for a program of one product; `scale` undoes the factor of the rows."""
     folds = {} if layout.fold is None else {0: layout.fold}
     writer = _ValuesWriter(folded(program, folds), {0: layout})
-    writer.exp2 = exponential.EXP2
+    writer.exp2 = EXP2
     text = writer.values_module(scale)
     return Rendered(text, writer.numbers, writer.rows["x"], writer.rows["z"])
 
