@@ -12,6 +12,7 @@ from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
 from mercer.expansion import KernelExpansion
+from mercer.learners.learned.leaves import Leaves, mapped
 from mercer.learners.logistic import KernelLogisticRegression
 from mercer.maps.learned.choice import Recipe
 from mercer.maps.learned.inputs import Inputs
@@ -68,27 +69,28 @@ def log_shares(logits: np.ndarray) -> np.ndarray:
 
 
 def logits_of(
-    squares: KernelExpansion,
+    squares: KernelExpansion | Leaves,
     calibration: LogisticRegression,
     Y: np.ndarray,
     w: np.ndarray,
     share: float,
     penalty: float,
-) -> KernelExpansion:
+) -> KernelExpansion | Leaves:
     """One logit per class, or one in all for two classes; `share` of them are of the log-loss."""
-    A = calibration.coef_
-    coef, b = squares.coef @ A.T, A @ squares.intercept + calibration.intercept_
-    if share and len(squares) == len(Y):
+    A, b = calibration.coef_, calibration.intercept_
+    f: KernelExpansion | Leaves = mapped(squares, A, b)
+    if share and isinstance(f, KernelExpansion) and len(f) == len(Y):
         rows, labels, shares = by_label(Y, w)
-        logistic = KernelLogisticRegression(squares.kernel, alpha=penalty)
-        logistic.fit(squares.points[rows], labels, sample_weight=shares)
-        other = np.zeros_like(coef)
+        logistic = KernelLogisticRegression(f.kernel, alpha=penalty)
+        logistic.fit(f.points[rows], labels, sample_weight=shares)
+        other = np.zeros_like(f.coef)
         np.add.at(other, rows, logistic.dual_coef_.reshape(len(rows), -1))
-        coef = (1.0 - share) * coef + share * other
-        b = (1.0 - share) * b + share * logistic.intercept_
+        coef = (1.0 - share) * f.coef + share * other
+        b = (1.0 - share) * f.intercept + share * logistic.intercept_
+        f = KernelExpansion(f.kernel, f.points, coef, b)
     if len(A) == 1:
-        return KernelExpansion(squares.kernel, squares.points, coef[:, 0], b[0])
-    return KernelExpansion(squares.kernel, squares.points, coef, b)
+        f = mapped(f, np.ones(1), 0.0)
+    return f
 
 
 def chosen_share(recipe: Recipe, n: int) -> tuple[float, float]:
