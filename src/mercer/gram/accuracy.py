@@ -179,6 +179,7 @@ def steady_from(
     return float(s[steep[-1] + 1]) if steep[-1] + 1 < len(s) else math.inf
 
 
+@lru_cache(maxsize=1024)
 def _slopes(
     formula: Formula, node: Formula, farthest: float, spread: float, norm: float, root: bool
 ) -> tuple[np.ndarray, np.ndarray]:

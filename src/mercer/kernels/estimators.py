@@ -126,7 +126,8 @@ class KernelParams:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "__init__" in vars(cls):
-            cls.__init__ = _suggesting(cls.__init__)  # type: ignore[method-assign]
+            # Not as an assignment, which type checkers would take for a signature of its own.
+            type.__setattr__(cls, "__init__", _suggesting(cls.__init__))
 
     def _given_kernel(self) -> Kernel:
         """The kernel as it was given, its widths still to be chosen by the data."""

@@ -91,6 +91,7 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
     #: Whether a width far off the data spoils the model: not where only the order of k counts.
     _needs_width = True
     kernel: Any
+    kernel_: Kernel
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
