@@ -30,7 +30,6 @@ from mercer.learners._device import ClassifierMixin, RegressorMixin
 from mercer.learners._options import labeled, weights_or_none
 from mercer.learners.learned.heads import (
     calibrated,
-    chosen_share,
     held_out_scores,
     log_shares,
     logits_of,
@@ -141,8 +140,7 @@ class _Learned(Savable, BaseEstimator):
             vars(self).pop(name, None)
         if isinstance(f, Leaves):
             self.leaves_: Leaves = f
-            squares = np.square(f.gradient(Z[some])).sum(axis=1)
-            slopes = np.average(squares, axis=0, weights=w[some])
+            slopes = f.steepness(PATH_ROWS)
         else:
             self.expansion_: KernelExpansion = f
             coef = f.coef.reshape(len(f), -1)
@@ -246,9 +244,8 @@ class RFMRegressor(MultiOutputMixin, RegressorMixin, _Learned):
 class RFMClassifier(ClassifierMixin, _Learned):
     """A recursive feature machine for classes: as `RFMRegressor`, on centered codes of the classes.
 
-    Scores become probabilities by a logistic regression on those of rows that folds left out. Up to
-    4000 rows, kernel logistic regression on the learned metric takes part where that lowers the
-    log-loss on the folds. The most probable class is predicted.
+    Scores become probabilities by a logistic regression on those of rows that folds left out. The
+    most probable class is predicted.
 
     Parameters
     ----------
@@ -295,9 +292,7 @@ class RFMClassifier(ClassifierMixin, _Learned):
         with single_threaded_blas():
             held_out = held_out_scores(recipe, X[some], Y[some], w[some])
             calibration = calibrated(held_out, Y[some], w[some])
-            share, penalty = chosen_share(recipe, len(X))
-        logits = logits_of(self._ridge(recipe, Z, Y, w), calibration, Y, w, share, penalty)
-        self._keep(logits, Z, w)
+        self._keep(logits_of(self._ridge(recipe, Z, Y, w), calibration), Z, w)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:

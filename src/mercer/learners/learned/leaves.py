@@ -18,7 +18,7 @@ from mercer._config import get_config
 from mercer._lazy import record
 from mercer._progress import progress
 from mercer.expansion import KernelExpansion
-from mercer.gram.gradients import outer_product, weighted_gradient
+from mercer.gram.gradients import outer_product
 from mercer.kernels.core import Kernel
 from mercer.maps.learned.choice import Recipe
 from mercer.maps.learned.metric import roots_of, sample
@@ -47,38 +47,28 @@ class Leaves:
     leaves: list[KernelExpansion]
 
     def __call__(self, Z: np.ndarray) -> np.ndarray:
-        return self._at(self.first, Z, slopes=False)[0]
+        return self._at(min(len(self.children), 1) - 1, Z)
 
-    def gradient(self, Z: np.ndarray) -> np.ndarray:
-        """∇f(z) for every row, of shape (rows, outputs, columns)."""
-        return self._at(self.first, Z, slopes=True)[1]
-
-    @property
-    def first(self) -> int:
-        """The first split, or the only leaf."""
-        return min(len(self.children), 1) - 1
-
-    def _at(self, at: int, Z: np.ndarray, slopes: bool) -> tuple[np.ndarray, np.ndarray]:
-        """What is below a split or a leaf at every row: f, and ∇f where slopes are asked for."""
+    def _at(self, at: int, Z: np.ndarray) -> np.ndarray:
+        """What is below a split, or below 0 of a leaf, at every row."""
         if at < 0:
-            f = self.leaves[-1 - at]
-            coef = f.coef.reshape(len(f), -1)
-            rise = weighted_gradient(f.kernel, Z, f.points, coef) if slopes else np.empty(0)
-            return np.asarray(f(Z), dtype=np.float64), rise
+            return np.asarray(self.leaves[-1 - at](Z), dtype=np.float64)
         s = share_right(Z @ self.directions[at], self.thresholds[at], self.widths[at])
-        outputs = self.leaves[0].coef.shape[1:]
-        total = np.zeros((len(Z), *outputs))
-        rise = np.zeros((len(Z), math.prod(outputs), Z.shape[1] if slopes else 0))
-        bend = ((s > 0) & (s < 1))[:, None] * self.directions[at] / (2.0 * self.widths[at])
-        for side, share, sign in ((0, 1.0 - s, -1.0), (1, s, 1.0)):
+        total = np.zeros((len(Z), *self.leaves[0].coef.shape[1:]))
+        for side, share in zip(self.children[at], (1.0 - s, s), strict=True):
             rows = np.flatnonzero(share)
             if len(rows):
-                value, slope = self._at(int(self.children[at, side]), Z[rows], slopes)
-                total[rows] += (share[rows] * value.T).T
-                if slopes:
-                    across = value.reshape(len(rows), -1, 1) * bend[rows, None]
-                    rise[rows] += share[rows, None, None] * slope + sign * across
-        return total, rise
+                total[rows] += (share[rows] * self._at(int(side), Z[rows]).T).T
+        return total
+
+    def steepness(self, most: int) -> np.ndarray:
+        """The mean of the squared slopes of all leaves along each column, at so many rows in all."""
+        found, most = [], math.ceil(most / len(self.leaves))
+        for f in self.leaves:
+            some, coef = f.points[sample(len(f), most)], f.coef.reshape(len(f), -1)
+            found.append(outer_product(f.kernel, some, f.points, coef, diagonal=True))
+        steep: np.ndarray = np.average(found, axis=0, weights=[len(f) for f in self.leaves])
+        return steep
 
 
 def mapped(f: KernelExpansion | Leaves, A: np.ndarray, b: Any) -> Any:
