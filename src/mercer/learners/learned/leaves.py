@@ -62,7 +62,7 @@ class Leaves:
         return total
 
     def steepness(self, most: int) -> np.ndarray:
-        """The mean of the squared slopes of all leaves along each column, at so many rows in all."""
+        """The mean of squared slopes along each column, of all leaves at so many rows together."""
         found, most = [], math.ceil(most / len(self.leaves))
         for f in self.leaves:
             some, coef = f.points[sample(len(f), most)], f.coef.reshape(len(f), -1)
