@@ -83,7 +83,7 @@ def ridge(model: Any, table: Table, out: Outputs) -> None:
 
 def ridge_classifier(model: Any, table: Table, out: Outputs) -> None:
     if model._multilabel:
-        raise TypeError(
+        raise NotExportable(
             "KernelRidgeClassifier of several labels has no ONNX form: one per label has"
         )
     out.decision(_ridge_values(model, table), model.classes_)
@@ -110,7 +110,7 @@ def _ridge_values(model: Any, table: Table) -> Wire:
 
 
 def regressor(model: Any, table: Table, out: Outputs) -> None:
-    out.numbers("prediction", values_of(model.expansion_, table), 1, True)
+    expansion(model.expansion_, table, out)
 
 
 def process(model: Any, table: Table, out: Outputs) -> None:
@@ -121,11 +121,23 @@ def process(model: Any, table: Table, out: Outputs) -> None:
 
 
 def learned_regressor(model: Any, table: Table, out: Outputs) -> None:
-    expansion(model.expansion_, learned_inputs(model.inputs_, table), out)
+    rows = _learned(model, table)
+    expansion(model.expansion_, rows, out)
 
 
 def learned_classifier(model: Any, table: Table, out: Outputs) -> None:
-    logistic(model, learned_inputs(model.inputs_, table), out)
+    rows = _learned(model, table)
+    logistic(model, rows, out)
+
+
+def _learned(model: Any, table: Table) -> Table:
+    """Rows as a learned metric takes them."""
+    if hasattr(model, "leaves_"):
+        raise TypeError(
+            f"{type(model).__name__} of {len(model.leaves_.leaves)} leaves has no ONNX form: with "
+            "n_centers= it is one expansion, which has"
+        )
+    return learned_inputs(model.inputs_, table)
 
 
 def one_class(model: Any, table: Table, out: Outputs) -> None:
