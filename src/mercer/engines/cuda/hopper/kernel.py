@@ -176,9 +176,7 @@ def kernel(  # type: ignore[no-untyped-def]
         t = _tile(x, z, ring, panel, first, tiles * STEPS, tile * STEPS, layout, KEPT, PARTS, STEPS)
         k = values(t, rows, columns)
         if REPAIRED:
-            near = is_near(t, rows, columns)
-            if SQUARE:
-                near = near & (q[None, :] > r[:, None])
+            near = is_near(t, rows, columns) & ((q[None, :] > r[:, None]) | (not SQUARE))
             k = without_near(k, near, pairs, found, room, r, q, n, m)
         crossing = (first + tile * BN < (panel + 1) * BM) & (first + (tile + 1) * BN > panel * BM)
         if SQUARE:  # noqa: SIM102 - what is known when it is compiled, and what is not
