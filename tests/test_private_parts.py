@@ -56,8 +56,10 @@ INSIDES = {
     "__code__", "__closure__", "__globals__", "__pyx_capi__", "co_code", "co_names", "f_back",
     "f_code", "f_globals", "f_lasti", "f_locals", "pythonapi",
 }  # fmt: skip
-#: Public in spite of their underscore: of named tuples, of ctypes, of notebooks.
-DOCUMENTED = {"_asdict", "_fields", "_fields_", "_make", "_replace", "_repr_html_"}
+#: Public in spite of their underscore: of named tuples, of ctypes, of notebooks, of callbacks.
+DOCUMENTED = {
+    "_asdict", "_fields", "_fields_", "_init_callback_context", "_make", "_replace", "_repr_html_",
+}  # fmt: skip
 #: A private name of another package in a string, as "sklearn.compose._column_transformer:A".
 IN_STRINGS = re.compile(
     r"(?:numpy|scipy|sklearn|numba|triton|torch|dask)[\w.]*[.:]_[a-z]\w*.*", re.I

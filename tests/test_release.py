@@ -43,7 +43,9 @@ def test_no_browser_is_asked_to_install_a_compiler():
 
 
 @pytest.mark.skipif(REGISTERED, reason="the name is ours")
-@pytest.mark.parametrize("folder", ["src", "docs", "examples", "README.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize(
+    "folder", ["src", "docs", "examples", "README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+)
 def test_nobody_is_told_to_install_a_name_that_is_not_registered(folder):
     """A stranger could register it."""
     path = ROOT / folder

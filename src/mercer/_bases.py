@@ -9,3 +9,8 @@ if MYPY:
     from mercer._sklearn import *  # noqa: F403
 else:
     from sklearn.base import *  # noqa: F403
+
+    try:
+        from sklearn.callback import CallbackSupportMixin, with_callbacks
+    except ImportError:  # scikit-learn below 1.9 has none
+        CallbackSupportMixin, with_callbacks = object, None

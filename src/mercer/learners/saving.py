@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from mercer.learners.callbacks import TellsCallbacks
 
-class Savable:
+
+class Savable(TellsCallbacks):
     """Models write themselves to a file."""
 
     def save(self, path: Any) -> None:

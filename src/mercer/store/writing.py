@@ -10,6 +10,7 @@ import os
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
+from copy import copy
 from pathlib import Path
 from typing import IO, Any
 
@@ -263,6 +264,8 @@ def _state(value: Any) -> dict[str, Any]:
         return value.get_params(deep=False)
     if type(value).__name__ == "IsotonicRegression":
         return value.__getstate__()  # type: ignore[no-any-return]  # without what can be rebuilt
+    if hasattr(value, "set_callbacks"):
+        value = copy(value).set_callbacks()  # scikit-learn's, which are of this process
     state = dict(vars(value)) if hasattr(value, "__dict__") else {}
     for cls in type(value).__mro__:
         for slot in getattr(cls, "__slots__", ()):
