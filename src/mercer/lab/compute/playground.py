@@ -158,7 +158,19 @@ def errors(state: State) -> Reply:
             arrays["left_path"] = _left_path(found)
         if facts["test"] is not None:
             arrays["test_path"] = _path(found, *_new_points(found))
+    if not state.entry.takes_kernel:
+        arrays |= _by_round(state)
     return Reply(facts, arrays)
+
+
+def _by_round(state: State) -> dict[str, np.ndarray]:
+    """The errors of a learned metric after each round, that of no round first."""
+    count = int(state.entry.settings(state.options)["rounds"])
+    fits = [fit(replace(state, options=state.options | {"rounds": r})) for r in range(count + 1)]
+    paths = {"training": [found.errors(state.X, state.y) for found in fits],
+             "left": [_left_out(found)[0] for found in fits],
+             "test": [_test(found) for found in fits]}  # fmt: skip
+    return {f"{name}_path": np.array(p) for name, p in paths.items() if None not in p}
 
 
 @takes(state=State.read, number=whole(0, 50, "the number"))

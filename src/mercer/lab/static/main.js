@@ -41,7 +41,7 @@ function carried(from, to) {
 function open() {
   const given = address.read();
   address.keep(given);
-  strip(given);
+  strip(lab, given);
   show(Object.hasOwn(PANELS, given.panel) ? given.panel : "playground", given);
 }
 

@@ -1,5 +1,6 @@
 // Figures that live in a page: sliders for the kernel's numbers, points to drag, visits to play, and no server.
 import {h, number, sized, slider, css, rgb, s} from "./dom.js";
+import {axes} from "./axes.js";
 import {MOST as BY_HAND, walk} from "./byhand.js";
 import {paths} from "./charts.js";
 import {Digits} from "./digits.js";
@@ -230,8 +231,9 @@ class GramFigure extends Figure {
 
 class CurveFigure extends Figure {
   build() {
-    Object.assign(this, unpackSeries(this.spec.points));
-    this.grid = Float64Array.from({length: 201}, (_, i) => i / 20);
+    const {points, range: [from, to] = [0, 10]} = this.spec;
+    Object.assign(this, typeof points === "string" ? unpackSeries(points) : points, {from, wide: to - from});
+    this.grid = Float64Array.from({length: 201}, (_, i) => from + i / 200 * this.wide);
     this.canvas = h("canvas", {tabindex: 0, role: "application", "aria-label": "Points on a line. Arrow keys move the query; drag a point, or click to add one."});
     this.main.append(h("div", {class: "stage"}, this.canvas));
     this.fit();
@@ -251,16 +253,19 @@ class CurveFigure extends Figure {
     for (const name of ["pointerup", "pointercancel"]) this.canvas.addEventListener(name, () => { this.held = undefined; });
     this.canvas.addEventListener("pointerleave", () => { this.query = null; this.draw(); });
     this.canvas.addEventListener("keydown", (event) => {
-      const step = {ArrowLeft: -.1, ArrowRight: .1}[event.key];
+      const step = {ArrowLeft: -.01, ArrowRight: .01}[event.key];
       if (!step) return;
-      this.query = Math.min(10, Math.max(0, (this.query ?? 5) + step)); this.draw(); event.preventDefault();
+      this.query = Math.min(from + this.wide, Math.max(from, (this.query ?? from + this.wide / 2) + step * this.wide)); this.draw(); event.preventDefault();
     });
     new ResizeObserver(() => this.draw()).observe(this.canvas);
   }
 
-  fit() { const low = Math.min(...this.y, 0), high = Math.max(...this.y, 1), pad = .15 * (high - low) + .2; this.window = [low - pad, high + pad]; }
-  on(x, y, side = this.canvas.clientWidth) { const [low, high] = this.window; return [x / 10 * side, (1 - (y - low) / (high - low)) * side]; }
-  back(px, py) { const side = this.canvas.clientWidth, [low, high] = this.window, clip = (v, a, b) => Math.min(b, Math.max(a, v)); return [clip(10 * px / side, 0, 10), clip(high - py / side * (high - low), low, high)]; }
+  fit() {
+    const least = this.spec.range ? [] : [0, 1], low = Math.min(...this.y, ...least), high = Math.max(...this.y, ...least), pad = .15 * (high - low) + (least.length ? .2 : 0);
+    this.window = [low - pad, high + pad];
+  }
+  on(x, y, side = this.canvas.clientWidth) { const [low, high] = this.window; return [(x - this.from) / this.wide * side, (1 - (y - low) / (high - low)) * side]; }
+  back(px, py) { const side = this.canvas.clientWidth, [low, high] = this.window, clip = (v, a, b) => Math.min(b, Math.max(a, v)); return [this.from + this.wide * clip(px / side, 0, 1), clip(high - py / side * (high - low), low, high)]; }
   state() { return {learner: this.spec.learner, options: this.options, x: this.x, y: this.y}; }
 
   quick() {
@@ -278,7 +283,8 @@ class CurveFigure extends Figure {
     if (!got) return;
     const [context, side] = got, on = (x, y) => this.on(x, y, side), path = (values) => values.forEach((v, i) => context[i ? "lineTo" : "moveTo"](...on(this.grid[i], v)));
     context.fillStyle = css("--well"); context.fillRect(0, 0, side, side);
-    const {mean, half} = this.curve ?? {}, row = this.query === null || this.query === undefined ? null : Math.round(20 * this.query), [low, high] = this.window, reach = 2 * (high - low);
+    const {mean, half} = this.curve ?? {}, row = this.query === null || this.query === undefined ? null : Math.round(200 * (this.query - this.from) / this.wide), [low, high] = this.window, reach = 2 * (high - low);
+    axes(context, side, [this.from, this.from + this.wide], this.window);
     if (mean) {
       context.beginPath();
       for (let i = 0; i < 201; i++) context[i ? "lineTo" : "moveTo"](...on(this.grid[i], mean[i] + Math.min(reach, half[i])));
