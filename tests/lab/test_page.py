@@ -137,7 +137,7 @@ def test_a_table_is_pasted(open_page):
 def test_curves(open_page):
     page = open_page("#panel=curves&data=sine_linear_noise")
     settled(page)
-    page.get_by_text("Take the least").click()
+    page.get_by_text("Use this value").click()
     settled(page)
     page.get_by_text("Add where it is least certain").click()
     page.wait_for_function("() => lab.panel.state.y.length === 61")
@@ -218,7 +218,7 @@ def test_a_tour_is_followed(open_page):
     page = open_page("#panel=tours")
     page.get_by_text("Sometimes no line will do").click()
     settled(page)
-    assert page.evaluate("lab.panel.state.kernel") == "linear()"
+    assert page.evaluate("lab.panel.state.kernel") == "linear()+1"
     page.get_by_text("Next ›").click()
     page.wait_for_function("() => lab.name === 'gram'")
     page.locator("#tour").get_by_text("come apart").click()

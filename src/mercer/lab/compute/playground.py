@@ -219,14 +219,13 @@ def _path(found: Fitted, X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _left_path(found: Fitted) -> np.ndarray:
-    """The same on points left out, by five folds: each after as many passes as the whole run."""
+    """The same on points left out, by five folds: each after the same share of its visits."""
     state, visits = found.state, np.arange(1, len(found.trace.index) + 1)
-    wrong, n = np.zeros(len(visits)), len(state.y)
-    for rest, held in _folds(n).split(state.X):
+    wrong = np.zeros(len(visits))
+    for rest, held in _folds(len(state.y)).split(state.X):
         part = fit(replace(state, X=state.X[rest], y=state.y[rest]))
         path = _path(part, state.X[held], state.y[held])
-        at = np.minimum(-(-visits * len(rest) // n), len(path)) - 1
-        wrong += path[at] * len(held) / n
+        wrong += path[-(-visits * len(path) // len(visits)) - 1] * len(held) / len(state.y)
     return wrong
 
 

@@ -151,13 +151,13 @@ function course({trace, averaging, classes}, K, y) {
   return out;
 }
 
-// The errors over the visits: in training, on points left out by five folds after as many passes, on new points.
+// The errors over the visits: in training, on points left out by five folds after the same share of their visits, on new points.
 export function courses(kernel, state, model, test) {
   const {y} = state, n = y.length, left = new Float64Array(model.trace.index.length), fresh = test && course(model, model.against(test.X, test.y.length), test.y);
   try {
     for (const {train, held} of folds(state)) {
       const part = learn(kernel, train), path = course(part, part.against(held.X, held.y.length), held.y);
-      for (let t = 0; t < left.length; t++) left[t] += path[Math.min(path.length, Math.ceil((t + 1) * train.y.length / n)) - 1] * held.y.length / n;
+      for (let t = 0; t < left.length; t++) left[t] += path[Math.ceil((t + 1) * path.length / left.length) - 1] * held.y.length / n;
     }
   } catch { return {training: course(model, model.K, y), fresh}; }   // a fold without one of the classes
   return {training: course(model, model.K, y), left, fresh};
