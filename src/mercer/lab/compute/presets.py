@@ -55,8 +55,14 @@ class Preset:
         return [
             f"{X}, {y} = {made}",
             *([f"{X} = np.hstack([{X}, np.zeros_like({X})])"] if self.line else []),
-            *([f"across = np.random.default_rng([{seed}, 1]).uniform(-2, 2, {X}.shape)",
-               f"{X} = np.hstack([{X}, across]) @ {TURN}"] if self.band else []),
+            *(
+                [
+                    f"across = np.random.default_rng([{seed}, 1]).uniform(-2, 2, {X}.shape)",
+                    f"{X} = np.hstack([{X}, across]) @ {TURN}",
+                ]
+                if self.band
+                else []
+            ),
             f"{X} = np.round({moved}, {DECIMALS})",
             f"{y} = np.unique({y}, return_inverse=True)[1]",
         ]

@@ -456,6 +456,7 @@ export class Playground {
   }
 
   showPixel(found) {
+    this.pixel.classList.toggle("now", Boolean(found));   // in sight while the pointer is in the picture
     if (!found) {
       this.pixel.replaceChildren(h("h2", {}, "This pixel"), h("p", {class: "note"}, "Move over the picture: lines show the points that decide, as thick as what each adds."));
       return;

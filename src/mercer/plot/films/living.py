@@ -71,7 +71,7 @@ def _usual(model: Any, *known: str | None) -> bool:
     """Whether all parameters but these and the kernel are the usual ones."""
     usual = type(model)(model.kernel) if hasattr(model, "kernel") else type(model)()
     given = usual.get_params(deep=False).items()
-    return all(n in ("kernel", *known) or getattr(model, n) is v for n, v in given)
+    return all(n in ("kernel", *known) or repr(getattr(model, n)) == repr(v) for n, v in given)
 
 
 def _slider(option: str, value: float) -> dict[str, Any]:
