@@ -29,17 +29,30 @@ function lattice(size, {middle: [x, y], half}) {
 // What all figures share: the kernel's expression with its numbers as they stand, sliders, one line of words.
 class Figure {
   constructor(place, spec) {
-    Object.assign(this, {place, spec, values: spec.kernel.numbers.map((n) => n.value), options: {...spec.options}});
+    Object.assign(this, {place, spec, values: spec.kernel.numbers.map((n) => n.value)});
     this.text = h("code", {class: "k"});
     this.words = h("p", {class: "said", role: "status"});
     const kernelSliders = spec.kernel.numbers.map((n, i) => slider({label: n.symbol, words: n.symbol.length > 2 ? n.symbol : "", low: n.low, high: n.high, log: n.log, whole: n.whole, value: n.value, usual: n.value, oninput: (v) => { this.values[i] = v; this.moved(); }}));
-    const others = (spec.sliders ?? []).map((o) => slider({label: o.label, words: o.label.length > 2 ? o.label : "", low: o.low, high: o.high, log: o.log, whole: o.whole, value: this.options[o.name], usual: o.default, oninput: (v) => { this.options[o.name] = v; this.moved(); }}));
-    this.side = h("div", {class: "side"}, h("p", {class: "what"}, spec.title ?? "", h("br"), this.text), ...kernelSliders, ...others, this.words);
+    this.title = h("span", {});
+    this.dials = h("div", {});
+    const choices = Object.entries(spec.others ?? {}).map(([name, other]) => h("button", {value: name, onclick: () => { Object.assign(spec, other, {learner: name}); this.choose(); this.moved(); }}, other.short));
+    this.choices = h("div", {class: "tools", role: "toolbar", "aria-label": "Learner", hidden: !choices.length}, ...choices);
+    this.side = h("div", {class: "side"}, h("p", {class: "what"}, this.title, h("br"), this.text), this.choices, ...kernelSliders, this.dials, this.words);
+    this.choose();
     this.main = h("div", {class: "main"});
     place.append(this.main, this.side);
     this.build();
     this.moved();
     new MutationObserver(() => this.repaint()).observe(document.documentElement, {attributes: true, attributeFilter: ["data-theme"]});
+  }
+
+  // The learner's own numbers, as they are at first.
+  choose() {
+    const {spec} = this;
+    this.options = {...spec.options};
+    this.title.textContent = spec.title ?? "";
+    for (const button of this.choices.children) button.setAttribute("aria-pressed", String(button.value === spec.learner));
+    this.dials.replaceChildren(...(spec.sliders ?? []).map((o) => slider({label: o.label, words: o.label.length > 2 ? o.label : "", low: o.low, high: o.high, log: o.log, whole: o.whole, value: this.options[o.name], usual: o.default, oninput: (v) => { this.options[o.name] = v; this.moved(); }})));
   }
 
   kernel() { return L.kernelOf(this.spec.kernel, this.values); }
@@ -97,6 +110,8 @@ class PlaneFigure extends Figure {
         arrays: {index: array(trace.index), epoch: array(trace.epoch), update: array(trace.update, trace.outputs), norm: array(trace.norm), mistakes: array(trace.mistakes), used: array(used)}});
     }
     this.playbar.set(this.visits);
+    if (this.visits && this.spec.visit !== undefined) this.playbar.go(Math.min(this.spec.visit, this.visits.length));
+    delete this.spec.visit;   // where it was shared: from now on it moves
     const bold = model.coef && (model.trace || this.spec.learner === "svm");
     this.alpha = bold ? Array.from({length: model.n}, (_, i) => Math.max(...model.coef.map((c) => Math.abs(c[i])))) : null;
     this.training = L.wrong(L.winners(model.scores(state.X, model.n), model.classes, model.n), state.y);
@@ -202,7 +217,7 @@ class GramFigure extends Figure {
     const n = this.y.length, {places} = M.kernelPCA(this.K, n, 3), values = this.values_ = M.eigen(this.K, n).values, least = values[n - 1], top = values[0];
     this.space.set({X: this.X, y: this.y, order: this.y.map((_, i) => i), places});
     const shown = [...values].sort((a, b) => Math.abs(b) - Math.abs(a)).slice(0, 40).sort((a, b) => b - a), high = Math.max(...shown, 1e-12), low = Math.min(...shown, 0), W = 300, H = 60, unit = H / (high - low), zero = high * unit, w = W / Math.max(12, shown.length);
-    this.spectrum.replaceChildren(s("svg", {viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": "Eigenvalues of K"}, ...shown.map((v, i) => s("rect", {x: i * w, width: Math.max(1, w - 1.5), y: v >= 0 ? zero - v * unit : zero, height: Math.max(.6, Math.abs(v) * unit), class: v < 0 ? "below" : "above"}))));
+    this.spectrum.replaceChildren(s("svg", {viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": "Eigenvalues of K"}, ...shown.map((v, i) => s("rect", {x: i * w, width: Math.max(1, w - 1.5), y: v >= 0 ? zero - v * unit : zero, height: Math.max(.6, Math.abs(v) * unit), class: v < -1e-9 * Math.abs(top) ? "below" : "above"}))));
     this.words.textContent = least > -1e-9 * Math.abs(top) ? `Eigenvalues from ${number(top)} to ${number(Math.max(0, least))}: none is negative on these points.` : `Eigenvalues from ${number(top)} to ${number(least)}: below 0, so k is not a kernel.`;
   }
 
