@@ -143,11 +143,11 @@ def test_a_guess_of_the_line_is_measured(open_page):
         assert page.evaluate("lab.panel.playbar.at") == at + 1
         return re.fullmatch(r"(.*): the line passes at a distance of (.*)\.", said.inner_text())
 
-    verdict, far = guessed(1.4, 1.4).groups()
+    verdict, far = guessed(-1.3, -1.3).groups()
     a, b, c = page.evaluate(WEIGHTS)
     assert verdict == "Not quite"
     assert float(far) == pytest.approx(
-        abs(1.4 * a + 1.4 * b + c) / (a * a + b * b) ** 0.5, abs=0.06
+        abs(-1.3 * a - 1.3 * b + c) / (a * a + b * b) ** 0.5, abs=0.06
     )
     page.evaluate("lab.panel.playbar.go(0)")
     foot = -c / (a * a + b * b)
@@ -174,7 +174,7 @@ def test_a_metric_is_learned_in_the_page(open_page):
 
 def test_a_long_formula_takes_several_lines(open_page):
     page = open_page(
-        "#panel=playground&data=xor&kernel=gaussian(0.3)%2Bgaussian(1)*polynomial(3,1)%2Bmin(x,z)-2"
+        "#panel=playground&data=xor&kernel=gaussian(0.3)%2Bgaussian(1)*polynomial(3,1)%2Blaplacian(2)-2"
     )
     settled(page)
     wide, room = page.evaluate("""() => {
