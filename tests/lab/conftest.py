@@ -53,8 +53,9 @@ def ask():
 
 
 @pytest.fixture
-def printed():
-    """Runs a script: what it prints, by the words before the number."""
+def printed(tmp_path, monkeypatch):
+    """Runs a script: what it prints, by the words before the number; its picture goes elsewhere."""
+    monkeypatch.chdir(tmp_path)
 
     def run(script):
 
