@@ -4,7 +4,7 @@
 VENV     ?= .venv
 EXTRAS   ?= dev
 WORKERS  ?= 2
-COVERAGE ?= 96
+COVERAGE ?= 97
 PYTEST_ARGS ?=
 
 BIN  := $(VENV)/bin
@@ -15,6 +15,7 @@ TORCH := $(VENV)/.looked-for-torch
 BROWSER := $(VENV)/.looked-for-browser
 PEER := $(VENV)/.installed-dev-bench
 PACK := $(VENV)/.installed-release
+TYPES := $(VENV)/.installed-dev-types
 SITE := $(VENV)/.installed-docs
 LOWEST := .venv-lowest/.installed
 CODE := src tests bench examples tools conftest.py
@@ -37,7 +38,7 @@ NO_NUMBA := tests/test_tiny.py tests/solvers/neighbors tests/learners/test_lean.
 export PYTHONDONTWRITEBYTECODE =
 SHARE := OMP_NUM_THREADS=1
 
-.PHONY: help demo quick test test-lab test-slow attack test-peers test-cluster test-gpu test-no-numba test-lowest test-pythons test-workflows ci wheel bench docs test-docs lint format clean
+.PHONY: help demo quick test test-lab test-slow attack test-peers test-cluster test-gpu test-no-numba test-lowest test-pythons test-types test-workflows ci wheel bench docs test-docs lint format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -53,6 +54,7 @@ help:
 	@echo "make test-no-numba  what a machine without Numba runs"
 	@echo "make test-lowest   with the lowest version of every dependency;  make test-pythons  with every"
 	@echo "                   Python on PATH;  make wheel  builds, checks, installs and tries the package"
+	@echo "make test-types   public types, by mypy and pyright"
 	@echo "make ci         all that the public workflows run, in a fresh clone, with every Python on PATH"
 	@echo "make bench      every speed and memory claim, side by side with its peer"
 	@echo "make docs       the site, every block and script of it executed, into build/docs"
@@ -77,6 +79,10 @@ $(PEER): pyproject.toml tools/venv.sh
 
 $(PACK): pyproject.toml tools/venv.sh
 	tools/venv.sh $(VENV) release
+	touch $@
+
+$(TYPES): pyproject.toml tools/venv.sh
+	tools/venv.sh $(VENV) dev,types
 	touch $@
 
 $(SITE): pyproject.toml tools/venv.sh
@@ -160,6 +166,10 @@ test-lowest: $(LOWEST)
 
 test-pythons:
 	$(SHARE) tools/pythons.sh -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
+
+# What type checkers see of the library: mypy --strict and pyright in the program of a user.
+test-types: $(TYPES)
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -m "" tests/test_types.py tests/test_user_program.py $(PYTEST_ARGS)
 
 # The workflows of .github: credentials, injected text, actions that are not pinned.
 test-workflows: $(PACK)

@@ -90,14 +90,6 @@ def matrix(text: str, n: int, d: int, kind: str = "real", vectors: int = 0) -> C
     return lambda: kernel.gram(X) @ V if vectors else kernel(X)
 
 
-def images(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of which a tenth of the columns is empty, off every grid, and two classes."""
-    rng = np.random.default_rng(0)
-    X = rng.random((n, d)) * (rng.random((n, d)) < 0.19)
-    X[:, ::10] = 0
-    return X, (X[:, : d // 2].sum(axis=1) > X[:, d // 2 :].sum(axis=1)).astype(int)
-
-
 def wave(n: int, d: int, targets: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """Rows with smooth targets."""
     rng = np.random.default_rng(0)
@@ -109,12 +101,10 @@ def wave(n: int, d: int, targets: int = 1) -> tuple[np.ndarray, np.ndarray]:
 PROBLEMS: dict[str, Callable[[], Callable[[], Any]]] = {
     "K 100 × 10": lambda: matrix("gaussian(1)", 100, 10),
     "K 3000 × 10": lambda: matrix("gaussian(1)", 3000, 10),
-    "K 3000 × 200": lambda: matrix("gaussian(10)", 3000, 200),
     "K 3000 × 784 sparse": lambda: matrix("gaussian(8)", 3000, 784, "sparse"),
     "K 3000 × 784 bytes": lambda: matrix("gaussian(8)", 3000, 784, "bytes"),
     "K V 5000 × 10, 8 columns": lambda: matrix("gaussian(1)", 5000, 10, vectors=8),
     "K V 20000 × 2, 1 column": lambda: matrix("gaussian(1)", 20_000, 2, vectors=1),
-    "SVC 3000 × 784 images": lambda: fitted("KernelSVC", *images(3000, 784), kernel="gaussian(8)"),
     "SVC 150 × 5": lambda: fitted("KernelSVC", *rows(150, 5)),
     "SVC 3000 × 10": lambda: fitted("KernelSVC", *rows(3000, 10)),
     "SVC 6000 × 10, C = 100": lambda: fitted("KernelSVC", *rows(6000, 10), C=100.0),
@@ -159,13 +149,11 @@ SWEEP: dict[str, tuple[str, Any, Any]] = {
     "ONE_TILE_BYTES": ("K 100 × 10", 0, NEVER),
     "COMPILED_PAIRS": ("K 3000 × 10", 0, NEVER),
     "DIRECT_COLUMNS": ("K 3000 × 10", 0, NEVER),
-    "LIGHT_COLUMNS": ("K 3000 × 200", 0, NEVER),
     "FUSED_COLUMNS": ("K V 5000 × 10, 8 columns", 0, NEVER),
     "WAVE_PAIRS": ("K V 20000 × 2, 1 column", 0, NEVER),
     "SPARSE_IN_LOOPS": ("K 3000 × 784 sparse", 0.0, 1.0),
     "SPARSE_PANEL_ROWS": ("K 3000 × 784 sparse", 0, NEVER),
     "BYTE_FLOPS": ("K 3000 × 784 bytes", 0, NEVER),
-    "EMPTY_SHARE": ("SVC 3000 × 784 images", 0.0, 1.0),
     "NORM_COLUMNS": ("SVC 2000 × 200", 0, NEVER),
     "SVM_SMALL_ROWS": ("SVC 150 × 5", 0, 200),
     "SVM_SINGLE": ("SVC 2000 × 200", 0, NEVER),

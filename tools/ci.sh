@@ -3,7 +3,7 @@
 # environments without PyTorch: every target of `make` below, or only those that are named.
 set -uo pipefail
 
-targets=${*:-lint test-pythons test-lowest test-no-numba test-cluster docs wheel test-workflows test-peers}
+targets=${*:-lint test-pythons test-lowest test-no-numba test-cluster docs wheel test-types test-workflows test-peers}
 clone=$(mktemp -d)
 trap 'rm -rf "$clone"' EXIT
 

@@ -3,9 +3,8 @@
 
 A line of code is neither blank nor comment nor docstring. `--check` fails on a folder with more
 than 25 Python files, a function of more than 60 lines of code or of a complexity above 15, and
-where there are more lines than the ceilings below. That of the engine is only ever lowered; that of
-all packages was raised when whole features came in (learned metrics, moving pages, extension): what
-is added beside those has to be taken away elsewhere.
+where there are more lines than the ceilings below, which are only ever lowered: what is added has
+to be taken away elsewhere.
 Functions that are compiled for a GPU are left out: a kernel there is one function by nature.
 """
 
@@ -25,7 +24,7 @@ MOST_FILES = 25
 MOST_LINES = 60
 MOST_COMPLEX = 15
 #: Lines of code at most: of all packages, and of the engine (what computes K and solves for it).
-CEILING, ENGINE_CEILING = 56_280, 24_420
+CEILING, ENGINE_CEILING = 56_000, 24_200
 ENGINE = ("gram", "solvers", "engines", "maps", "_machine", "(the package itself)")
 #: Tokens that make no line of code by themselves.
 SILENT = {

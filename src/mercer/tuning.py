@@ -16,9 +16,6 @@ LOOP_TILE = (256, 2048)
 #: it; numbers of 8 bytes. Larger ones took twice as long in all with 30 columns on two cores: 24 ms
 #: for 8 million pairs, half of it for memory that is touched for the first time.
 CACHE_TILE = (256, 1024)
-#: Columns up to which what follows a product is a visible share of the work. With more, larger
-#: panels, which BLAS packs less often, gain as much as the cache does.
-LIGHT_COLUMNS = 300
 #: Bytes of scratch memory per thread at most, however large the limit.
 SCRATCH_BYTES = 48_000_000
 #: Elements handled at a time where temporaries should stay in cache.
@@ -37,17 +34,6 @@ DIRECT_COLUMNS, SMALL_WORK = 16, 200_000
 COPY_SHARE = 0.125
 #: Rows, and numbers, handled at a time where a pass over the data needs a temporary copy.
 COPIED_ROWS, COPIED_NUMBERS = 2048, 1 << 15
-
-# --- columns of zeros: bench/shapes.py ---------------------------------------------------------
-
-#: Rows that are read first: most columns have a number other than 0 among them.
-USED_SAMPLE_ROWS = 256
-#: Columns from which on empty ones are looked for: dropping some of fewer would save too little.
-SEARCHED_COLUMNS = 64
-#: The least share of columns worth a copy.
-EMPTY_SHARE = 0.04
-#: Multiplications of a product in the time that a number takes to be copied: 2 ns at 25 per ns.
-COPIED_NUMBER_COST = 50
 
 # --- sparse rows: bench/shapes.py --------------------------------------------------------------
 
@@ -94,6 +80,8 @@ FAR_SAMPLE_ROWS = 128
 
 # --- products of bytes: bench/pixels_gram.py ---------------------------------------------------
 
+#: Rows that are read first: most columns have a number other than 0 among them.
+USED_SAMPLE_ROWS = 256
 #: Multiply-adds from which products of bytes pay: BLAS takes some 2 ms for them.
 BYTE_FLOPS = 1e8
 #: Multiply-adds per number of the data from which on a copy in bytes pays, by the size of a number:

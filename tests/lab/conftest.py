@@ -54,11 +54,10 @@ def ask():
 
 @pytest.fixture
 def printed(tmp_path, monkeypatch):
-    """Runs a script: what it prints, by the words before the number; its picture goes elsewhere."""
+    """Run a script in a folder of its own; return its numbers by the words before them."""
     monkeypatch.chdir(tmp_path)
 
     def run(script):
-
         out = io.StringIO()
         with contextlib.redirect_stdout(out), warnings.catch_warnings():
             warnings.simplefilter("ignore")

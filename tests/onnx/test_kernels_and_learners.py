@@ -154,6 +154,14 @@ def test_expansions_agree(kernel, dtype, sample, in_onnx):
     assert np.abs(got - want).max() <= 1e-5 * max(np.abs(want).max(), 1e-9)
 
 
+@pytest.mark.parametrize("learner", ["KernelSVR", "KernelRidge", "NadarayaWatsonRegressor"])
+def test_several_targets_agree(learner, sample, in_onnx):
+    several = np.c_[sample["t"], sample["X"][:, 0]]
+    model = getattr(mercer, learner)("gaussian(0.7)").fit(sample["X"], several)
+    got = in_onnx(model, sample["new"], "float64")["prediction"]
+    np.testing.assert_allclose(got, model.predict(sample["new"]), atol=1e-9)
+
+
 @pytest.mark.parametrize("kernel", ["gaussian(0.7)", "linear() + 1", "laplacian(1, norm=1)"])
 def test_means_of_processes_agree(kernel, sample, in_onnx):
     t, several = sample["t"], np.c_[sample["t"], sample["X"][:, 0]]
@@ -230,6 +238,13 @@ def test_the_documentation_lists_what_is_exported():
 
     for name in [*mercer.learners.__all__, "KernelExpansion"]:
         assert listed[name] == ("no" if rules[name] is refused else "yes"), name
+    from mercer.onnx.models import ensembles
+    from mercer.onnx.preprocessing import transformers
+
+    # Two of our own that `compare` puts in front, and what all selections derive from.
+    unnamed = {"TableColumns", "CommonScale", "SelectorMixin"}
+    for name in (transformers.RULES.keys() | ensembles.RULES.keys()) - unnamed:
+        assert f"`{name}`" in text, name
 
 
 def test_a_factor_of_k_keeps_its_digits_in_float64(sample, in_onnx):

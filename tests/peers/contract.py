@@ -10,6 +10,7 @@ from mercer.learners import (
     DeformableTemplateClassifier,
     KernelNeighborsClassifier,
     KernelNeighborsRegressor,
+    KernelPCA,
     KernelRidge,
     Perceptron,
 )
@@ -23,6 +24,7 @@ DEFAULTS = [
 #: What `tests/learners/test_check_estimator.py`, the list of variants of learners, does not have.
 VARIANTS = [
     KernelRidge(alpha=0),
+    KernelPCA(fit_inverse_transform=True),
     KernelNeighborsClassifier(weights="kernel", class_weight="balanced"),
     KernelNeighborsClassifier(radius=1.3, outlier_label="most_frequent"),
     KernelNeighborsRegressor(radius=0.9),

@@ -80,8 +80,6 @@ EXCEPTIONS = {
         "test_negative_weights_svc_leave_two_labels[partial-mask-label-1-*": _NEGATIVE,
         "test_negative_weight_equal_coeffs[partial-mask-label-1-*": _NEGATIVE,
         "test_bad_input": _MIXED_ROWS,
-        "test_svm_with_infinite_C[*-SVR-make_regression]": "C = ∞ and C = 1e10 are two problems "
-        "with one solution; each ends within tol = 1e-3 of it, not at the same bits",
         "test_svc_nonfinite_params": _WORDS + ", and before the solver starts",
         "test_sparse_precomputed": "a sparse kernel matrix is taken",
         "test_libsvm_convergence_warnings": "the warning names the gap, in other words",
@@ -146,6 +144,12 @@ EXCEPTIONS = {
         "local minimum near that of the local constant",
     },
     "contract": {
+        # With the inverse learned ours passes; scikit-learn's own test of its KernelPCA asks for
+        # this NotFittedError.
+        "test_contract[KernelPCA()-check_array_api_input*": "the inverse is not learned unless "
+        "fit_inverse_transform says so",
+    }
+    | {
         # A map with a constant column has its intercept.
         f"test_contract[{learner}{'()' if reason is _THROUGH_ZERO else '(*'}-{check}*": reason
         for learner, checks in CONTRACT.items()

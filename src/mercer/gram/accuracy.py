@@ -139,12 +139,11 @@ def slope_between(formula: Formula, node: Formula, ends: Ends, root: bool = Fals
 def _powers(ends: Ends) -> tuple[float, float, float]:
     """The farthest squared distance, the spread and the largest norm: powers of two around them."""
     spread = math.ldexp(1.0, math.frexp(ends.spread)[1] - 1) if ends.spread > 0 else 0.0
-    return 4 * _round_up(ends.centered), spread, _round_up(ends.raw)
-
-
-def _round_up(value: float) -> float:
-    """The next power of two."""
-    return 2.0 ** math.ceil(math.log2(value)) if 0 < value < math.inf else 1.0
+    farthest, norm = (
+        2.0 ** math.ceil(math.log2(value)) if 0 < value < math.inf else 1.0
+        for value in (ends.centered, ends.raw)
+    )
+    return 4 * farthest, spread, norm
 
 
 @lru_cache(maxsize=4096)
@@ -179,6 +178,7 @@ def steady_from(
     return float(s[steep[-1] + 1]) if steep[-1] + 1 < len(s) else math.inf
 
 
+@lru_cache(maxsize=1024)
 def _slopes(
     formula: Formula, node: Formula, farthest: float, spread: float, norm: float, root: bool
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -27,7 +27,6 @@ from mercer._config import get_config
 from mercer._lazy import record
 from mercer._tiles import Scratch, cut
 from mercer.formula.nodes import Input
-from mercer.gram.rows import used_columns
 
 #: The environment variable that turns products of bytes off.
 OFF_SWITCH = "MERCER_BYTE_PRODUCTS"
@@ -169,7 +168,7 @@ def on_grid(
         grid = find_grid(x) if x is z else find_grid(x, z)
         if grid is None:
             continue
-        used = used_columns(x) if x is z else used_columns(x, z)
+        used = _used_columns([x] if x is z else [x, z])
         if not len(used):
             continue
         first = rows_on(grid, x, used)
@@ -177,6 +176,16 @@ def on_grid(
         if first is not None and second is not None:
             grids[key] = (first, second)
     return grids
+
+
+def _used_columns(operands: list[np.ndarray]) -> np.ndarray:
+    """The columns that hold anything but zeros; the first rows decide for most of them."""
+    first = tuning.USED_SAMPLE_ROWS
+    used = np.logical_or.reduce([(m[:first] != 0).any(axis=0) for m in operands])
+    for m in operands:
+        rest = np.flatnonzero(~used)
+        used[rest] = m[first:, rest].any(axis=0)
+    return np.flatnonzero(used)
 
 
 def _pays(x: np.ndarray, z: np.ndarray) -> bool:

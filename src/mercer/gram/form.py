@@ -201,8 +201,8 @@ class Form:
     """A formula, and the answers that all rows share.
 
     `inputs`: what is read as numbers; `reads_as_given`: rows of numbers need no input map;
-    `distances`: the nodes ‖x − z‖²; `multiplied`: inputs of which products are made; `reduced`:
-    inputs whose columns are read one by one; `by_size`: the methods where sizes decide.
+    `distances`: the nodes ‖x − z‖²; `multiplied`: inputs of which products are made;
+    `by_size`: the methods where sizes decide.
 
     >>> from mercer import Gaussian
     >>> form_of(Gaussian().formula()).distances
@@ -219,9 +219,6 @@ class Form:
         )
         self.multiplied: tuple[Input, ...] = tuple(
             dict.fromkeys(node.value for node in nodes_read if node.op in ("dot", "sqdist"))
-        )
-        self.reduced: frozenset[Any] = frozenset(
-            node.value[1] for node in nodes_read if node.op == "reduce"
         )
         self.by_size: dict[Any, Method] = {node.value: BY_SIZE for node in self.distances}
         self.is_double: bool = needs_double(formula)

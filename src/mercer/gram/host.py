@@ -156,7 +156,7 @@ class HostGram(Gram):
         halves = self.square and self.program.symmetric
         triangle = halves and plan.threads * plan.tile[0] < 2 * self.shape[0]
         tiling = Tiling(self.shape, plan.tile, plan.threads, triangle)
-        self._run(self._filler(plan), tiling, None, K, True, "Gram matrix")
+        self.sweep(None, out=K, tiling=tiling, exact_diagonal=True, what="Gram matrix", plan=plan)
         return K
 
     @property
@@ -219,17 +219,15 @@ class HostGram(Gram):
         sums = get_config().n_threads if self.square and self.program.symmetric else 0
         fixed = columns.nbytes + (1 + sums) * result.nbytes
         plan = self._plan(fixed=fixed, factor=columns.shape[1])
-        engine = self._filler(plan)
         few = columns.shape[1] <= tuning.FUSED_COLUMNS and not sums
-        if plan.compiled and self.program.fused and few:
-            self._fused_product(plan, engine, columns, result)
-        else:
-            self._tiled_product(plan, engine, columns, result)
+        fused = plan.compiled and self.program.fused and few
+        multiply = self._fused_product if fused else self._tiled_product
+        multiply(plan, columns, result)
         return result[:, 0] if V.ndim == 1 else result
 
     __matmul__: Any = times
 
-    def _tiled_product(self, plan: Plan, engine: Filler, V: np.ndarray, result: np.ndarray) -> None:
+    def _tiled_product(self, plan: Plan, V: np.ndarray, result: np.ndarray) -> None:
         # One triangle, each tile used twice: sums for the columns are kept apart per thread.
         triangle = self.square and self.program.symmetric and plan.tile[0] < self.shape[0]
         extra = [np.zeros_like(result) for _ in range(plan.threads)] if triangle else []
@@ -245,15 +243,16 @@ class HostGram(Gram):
                 extra[scratch.thread][below : columns.stop] += part.T @ V[rows]
 
         tiling = Tiling(self.shape, plan.tile, plan.threads, triangle, fixed=triangle)
-        self._run(engine, tiling, body, None, True, "kernel times matrix")
+        what = "kernel times matrix"
+        self.sweep(body, tiling=tiling, exact_diagonal=True, what=what, plan=plan)
         for part in extra:
             result += part
 
-    def _fused_product(self, plan: Plan, engine: Filler, V: np.ndarray, result: np.ndarray) -> None:
-        transposed = np.ascontiguousarray(V.T)
+    def _fused_product(self, plan: Plan, V: np.ndarray, result: np.ndarray) -> None:
+        transposed, compiled = np.ascontiguousarray(V.T), self._filler(plan).compiled
 
         def body(rows: slice, columns: slice, scratch: Scratch) -> None:
-            engine.compiled.multiply(self._x, self._z, rows, transposed, result[rows])
+            compiled.multiply(self._x, self._z, rows, transposed, result[rows])
 
         height = max(64, min(2048, -(-self.shape[0] // (4 * plan.threads))))
         tiling = Tiling(self.shape, (height, self.shape[1]), plan.threads)
@@ -312,7 +311,7 @@ class HostGram(Gram):
         if out is None:
             shape = (rows.stop - rows.start, columns.stop - columns.start)
             out = np.empty(shape, dtype=self.dtype)
-        self._tile_filler.fill(rows, columns, out, self._scratch if scratch is None else scratch)
+        self._tile_filler.fill(rows, columns, out, scratch or Scratch(0))
         return out
 
     @property
@@ -328,36 +327,22 @@ class HostGram(Gram):
             return self._filler(self._plan())
         return Filler(self.program, self._x, self._z, self._loops[0], self._swapped)
 
-    @functools.cached_property
-    def _scratch(self) -> Scratch:
-        return Scratch(0)
-
     def sweep(
         self,
-        body: Body,
+        body: Body | None,
         *,
         out: np.ndarray | None = None,
         tiling: Tiling | None = None,
         triangle: bool = False,
         exact_diagonal: bool = False,
         what: str = "kernel",
-    ) -> None:
-        dense, fixed = out is not None, 0 if out is None else out.nbytes
-        plan = self._plan(dense=dense, fixed=fixed)
-        if tiling is None:
-            tiling = Tiling(self.shape, plan.tile, plan.threads, triangle)
-        self._run(self._filler(plan), tiling, body, out, exact_diagonal, what)
-
-    def _run(
-        self,
-        engine: Filler,
-        tiling: Tiling,
-        body: Body | None,
-        out: np.ndarray | None,
-        exact_diagonal: bool,
-        what: str,
+        plan: Plan | None = None,
     ) -> None:
         """Fill every tile and hand it to `body`; without one, mirror the tiles of a triangle."""
+        if plan is None:
+            plan = self._plan(dense=out is not None, fixed=0 if out is None else out.nbytes)
+        cut = tiling or Tiling(self.shape, plan.tile, plan.threads, triangle)
+        engine = self._filler(plan)
         # A distance of 0 that comes out of a product is not 0 by its rounding.
         exact_diagonal &= self.square and bool(self.program.multiplied)
         diagonal = self._diagonal if exact_diagonal else None
@@ -373,13 +358,13 @@ class HostGram(Gram):
                 set_diagonal(tile, rows, columns, diagonal)
             if body is not None:
                 body(rows, columns, tile, scratch)
-            elif tiling.triangle and out is not None:
+            elif cut.triangle and out is not None:
                 mirror(out, rows, columns)
 
         # One thread of ours means one of BLAS.
-        single = tiling.threads == 1 and (out is None or not self.program.fused)
+        single = cut.threads == 1 and (out is None or not self.program.fused)
         with single_threaded_blas() if single else nullcontext():
-            sweep(tiling, fill, what)
+            sweep(cut, fill, what)
 
     def describe(self) -> tuple[Plan, str]:
         plan = self._plan()

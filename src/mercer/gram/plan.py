@@ -205,11 +205,8 @@ def products_of(program: Program, x: Operand, z: Operand) -> Products:
     for key, m in z.matrices.items():
         if is_sparse(m) or is_sparse(x.matrices[key]):
             _add_sparse(products, key, program, x, z)
-        elif key not in z.grids:
-            if key in program.multiplied and m.shape[1] > tuning.LIGHT_COLUMNS:
-                products.tile = None
-            if z.centers.get(key) is not None:
-                products.per_column += m.shape[1] * m.dtype.itemsize
+        elif key not in z.grids and z.centers.get(key) is not None:
+            products.per_column += m.shape[1] * m.dtype.itemsize
     if program.opaque:  # a black box is called as seldom as possible
         products.tile = None
     if products.tile is not None:

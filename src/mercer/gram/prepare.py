@@ -16,11 +16,11 @@ from mercer._arrays import is_sparse
 from mercer.formula import Formula
 from mercer.formula.nodes import Input
 from mercer.gram import accuracy
-from mercer.gram.byte_rows import Grid, GridRows, about, on_grid
+from mercer.gram.byte_rows import GridRows, about, on_grid
 from mercer.gram.form import Form, Program, compile_program
 from mercer.gram.operand import NOTHING, Operand, row_value
 from mercer.gram.range import check_range
-from mercer.gram.rows import Rows, check_widths, common_dtype, made_dense, without_empty_columns
+from mercer.gram.rows import Rows, check_widths, common_dtype, made_dense
 from mercer.tuning import BYTE_FLOPS, DIRECT_COLUMNS, SMALL_WORK
 
 #: How much longer than the shortest row, in squares, a center may be that x·z is put right for
@@ -108,7 +108,7 @@ def _choose(form: Form, X: Rows, Z: Rows, dtype: np.dtype) -> _Choice:
     if by_size:
         return _Choice((left, right), form.of_differences, form.by_size)
     grids = on_grid(form.multiplied, left, right)
-    numbers = without_empty_columns(left, right, grids, form.reduced)
+    numbers = left, right
     methods, centers, norms = _methods(form, (X, Z), numbers, dtype, grids)
     program = compile_program(form.formula, methods)
     return _Choice(numbers, program, methods, centers, norms, grids)
@@ -191,16 +191,22 @@ def _of_product(
     """Method, center and squared norms of one distance, which sizes alone do not decide."""
     (X, Z), key = numbers, node.value
     norms, sparse = _norms(rows, numbers), is_sparse(X) or is_sparse(Z)
-    # Products of bytes are exact: what follows them rounds as the product of one column does.
-    columns = 1 if key in grids else _most_summed(X, Z)
+    # How many numbers a product adds up at most. Products of bytes are exact: what follows them
+    # rounds as the product of one column does.
+    summed = (np.diff(m.indptr).max() if is_sparse(m) else m.shape[1] for m in (X, Z))
+    columns = 1 if key in grids else int(max(summed))
     largest = _largest(norms)
     ends = accuracy.Ends(largest, largest)
     method = accuracy.choose(form.formula, node, columns, ends, dtype, sparse)
     if sparse or method.how != "repaired":
         return method, None, norms
     grid = grids[key][0].grid if key in grids else None
-    center = _center(X, Z, grid)
-    if key in form.reads_products and center @ center > NEAR_ORIGIN * _least(norms):
+    # The mean of Z, on the grid if there is one.
+    center: np.ndarray = Z.mean(axis=0, dtype=np.float64)
+    center = center if grid is None else grid.step * grid.snap(center)
+    center = center.astype(np.result_type(X, Z))
+    least = min(norms[0].min(), norms[1].min())
+    if key in form.reads_products and center @ center > NEAR_ORIGIN * least:
         return method, None, norms
     about_center = _norms(rows, numbers, center)
     ends = accuracy.Ends(largest, _largest(about_center), float(about_center[1].max()))
@@ -213,23 +219,6 @@ def _of_product(
         if accuracy.tolerates_rounding(form.formula, node, ends, error, dtype):
             grids[key] = about(grid.snap(center), *pair)
     return method, center, about_center
-
-
-def _center(X: Any, Z: Any, grid: Grid | None) -> np.ndarray:
-    """The mean of Z, on the grid if there is one."""
-    center: np.ndarray = Z.mean(axis=0, dtype=np.float64)
-    center = center if grid is None else grid.step * grid.snap(center)
-    return center.astype(np.result_type(X, Z))
-
-
-def _least(norms: Norms) -> float:
-    return min(float(of.min()) for of in norms)
-
-
-def _most_summed(*operands: Any) -> int:
-    """How many numbers a product with one row of an operand adds up at most."""
-    most = (np.diff(m.indptr).max() if is_sparse(m) else m.shape[1] for m in operands)
-    return int(max(most))
 
 
 def _norms(

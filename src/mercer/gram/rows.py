@@ -7,7 +7,7 @@ in each precision, norms, the operand of each program.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -177,56 +177,6 @@ def common_dtype(dtypes: Iterable[Any]) -> np.dtype:
     return np.dtype(np.float32) if kinds == {np.dtype(np.float32)} else _DOUBLE
 
 
-# --- columns that are zero in every row ------------------------------------------------------
-# They change no statistic and are dropped: borders of images, indicators that never occur. That
-# costs a copy of the rows; it is made where it saves a visible share of the work.
-
-
-def without_empty_columns(
-    left: dict[Input, Any], right: dict[Input, Any], *fixed: Collection[Input]
-) -> tuple[dict[Input, Any], dict[Input, Any]]:
-    """The numbers of both operands, each input without the columns that are zero in both.
-
-    Inputs in one of `fixed` are left as they are.
-    """
-    x, z = left, right
-    for key in left:
-        sides = [left[key]] if right is left else [left[key], right[key]]
-        if any(m.shape[1] < tuning.SEARCHED_COLUMNS or is_sparse(m) for m in sides) or any(
-            key in f for f in fixed
-        ):
-            continue
-        if sum(m.nbytes for m in sides) > tuning.COPY_SHARE * get_config().memory_bytes:
-            continue
-        used = used_columns(*sides)
-        empty = sides[0].shape[1] - len(used)
-        saved = len(sides[0]) * len(sides[-1]) * empty
-        pays = saved >= tuning.COPIED_NUMBER_COST * len(used) * sum(len(m) for m in sides)
-        if pays and 0 < len(used) <= (1 - tuning.EMPTY_SHARE) * left[key].shape[1]:
-            taken = left[key].take(used, axis=1)
-            x = {**x, key: taken}
-            z = x if right is left else {**z, key: right[key].take(used, axis=1)}
-    return x, z
-
-
-def used_columns(*sides: np.ndarray) -> np.ndarray:
-    """The columns that hold anything but zeros in any of the matrices."""
-    return np.flatnonzero(np.logical_or.reduce([_used(m) for m in sides]))
-
-
-def _used(matrix: np.ndarray) -> np.ndarray:
-    """A mask of the columns that hold anything but zeros.
-
-    The first rows decide for most columns. If few columns are still all zero after them, the rest
-    of the rows is not read and these columns count as used.
-    """
-    used = (matrix[: tuning.USED_SAMPLE_ROWS] != 0).any(axis=0)
-    rest = np.flatnonzero(~used)
-    few = len(rest) < tuning.EMPTY_SHARE * len(used)
-    used[rest] = True if few else matrix[tuning.USED_SAMPLE_ROWS :, rest].any(axis=0)
-    return used
-
-
 # --- sparse rows -----------------------------------------------------------------------------
 # Where a share s of the numbers is not 0, two rows of D columns have about D s² columns in common.
 # Nanoseconds per pair on one core, measured with 30 to 20,000 columns:
@@ -260,11 +210,13 @@ def made_dense(
     for key in left:
         x, z = left[key], right[key]
         few = x.shape[0] * z.shape[0] * x.shape[1] <= tuning.SMALL_WORK
-        if not few and not _are_better_dense(x, z):
+        better = is_sparse(x) and is_sparse(z) and not (stays_sparse(x, z) or stays_sparse(z, x))
+        if not few and not better:
             continue
         both = few or _share(x) >= tuning.SPARSE_ONE
         copies = [z] if same or not both else [x, z]
-        if sum(map(dense_bytes, copies)) > tuning.COPY_SHARE * get_config().memory_bytes:
+        size = sum(m.shape[0] * m.shape[1] * m.dtype.itemsize for m in copies)
+        if size > tuning.COPY_SHARE * get_config().memory_bytes:
             continue
         right = {**right, key: Z.dense(z)}
         if same:
@@ -272,17 +224,6 @@ def made_dense(
         elif both:
             left = {**left, key: X.dense(x)}
     return left, right
-
-
-def _are_better_dense(x: Any, z: Any) -> bool:
-    """Whether these two sparse matrices are multiplied faster as dense ones."""
-    both = is_sparse(x) and is_sparse(z)
-    return both and not stays_sparse(x, z) and not stays_sparse(z, x)
-
-
-def dense_bytes(rows: Any) -> int:
-    """Bytes of a dense copy."""
-    return int(rows.shape[0] * rows.shape[1] * rows.dtype.itemsize)
 
 
 def _count(rows: Any) -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Container
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import wraps
 from inspect import signature
 from typing import Any, Self, TypeVar, dataclass_transform
@@ -25,14 +25,7 @@ from mercer.kernels.parameters import WORDS, is_number
 C = TypeVar("C", bound=type)
 #: What a number in the place of the kernel may have been meant for.
 _COUNTS = ("n_components", "n_clusters", "n_neighbors", "bandwidth")
-#: What a learner declares of its kernel; k itself says more of each when it is made.
-ONLY_KERNEL: dict[str, Check] = {"kernel": Anything()}
-#: Those of learners whose counterparts in scikit-learn take numbers beside the name of a kernel.
-KERNEL: dict[str, Check] = ONLY_KERNEL | {
-    "gamma": Maybe(Either(Number(), OneOf(*WORDS))),
-    "degree": Maybe(Count(floats=True)),
-    "coef0": Maybe(Number()),
-}
+ANYTHING = Anything()
 
 
 def _nested(value: Any) -> Any:
@@ -58,11 +51,16 @@ def _suggesting(init: Callable[..., None]) -> Callable[..., None]:
     return checked
 
 
-@dataclass_transform(eq_default=False, field_specifiers=(field,))
+def parameter(check: Check, *, default: Any) -> Any:
+    """The default of a parameter, and what it may be, which `fit` checks."""
+    return field(default=default, metadata={"check": check})
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(field, parameter))
 def estimator(cls: C) -> C:
     """Make the annotated fields of an estimator its parameters, kept as they are given.
 
-    That is all that scikit-learn lets a constructor do.
+    That is all that scikit-learn lets a constructor do. What is no `parameter` may be anything.
 
     >>> @estimator
     ... class Halved:
@@ -71,9 +69,23 @@ def estimator(cls: C) -> C:
     Traceback (most recent call last):
     TypeError: Halved has no parameter 'factr'. Did you mean 'factor'?
     """
+    declared = vars(cls).get("_parameters", {})
     dataclass(eq=False, repr=False)(cls)
-    cls.__init__ = _suggesting(cls.__init__)  # type: ignore[misc]
+    given: Any = cls
+    checks = {f.name: f.metadata.get("check", ANYTHING) for f in fields(given) if f.init}
+    given._parameters = checks | declared
+    given.__init__ = _suggesting(given.__init__)
     return cls
+
+
+@estimator
+class NumbersBeside:
+    """The numbers that some learners take beside the name of a kernel, as in scikit-learn."""
+
+    _: KW_ONLY
+    gamma: Any = parameter(Maybe(Either(Number(), OneOf(*WORDS))), default=None)
+    degree: Any = parameter(Maybe(Count(floats=True)), default=None)
+    coef0: Any = parameter(Maybe(Number()), default=None)
 
 
 def _is_former(name: str, known: Container[str]) -> bool:
@@ -126,7 +138,8 @@ class KernelParams:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "__init__" in vars(cls):
-            cls.__init__ = _suggesting(cls.__init__)  # type: ignore[method-assign]
+            # Not as an assignment, which type checkers would take for a signature of its own.
+            type.__setattr__(cls, "__init__", _suggesting(cls.__init__))
 
     def _given_kernel(self) -> Kernel:
         """The kernel as it was given, its widths still to be chosen by the data."""

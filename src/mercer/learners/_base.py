@@ -37,7 +37,7 @@ from mercer._notices import KernelWarning, warn
 from mercer._parameters import Check, check_parameters
 from mercer.gram import keeper_of
 from mercer.kernels import Kernel
-from mercer.kernels.estimators import KERNEL, KernelParams
+from mercer.kernels.estimators import KernelParams
 from mercer.learners._device import checked_rows
 from mercer.learners._widths import warn_if_far_off
 from mercer.learners.saving import Savable
@@ -87,10 +87,11 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
     #: Whether `fit` takes rows in pieces, which no process holds together.
     _learns_from_pieces = False
     #: What each parameter of the constructor may be; `_start` checks them.
-    _parameters: ClassVar[dict[str, Check]] = KERNEL
+    _parameters: ClassVar[dict[str, Check]] = {}
     #: Whether a width far off the data spoils the model: not where only the order of k counts.
     _needs_width = True
     kernel: Any
+    kernel_: Kernel
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -7,18 +7,18 @@ the same for all classes, the nearest mean has the largest Σᵢ A_ic k(x, xᵢ)
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, field
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from mercer._arrays import host, is_chunked, like, winners
 from mercer._examples import count
-from mercer._parameters import Anything, Check, Number, OneOf
+from mercer._parameters import Number, OneOf
 from mercer._tiles import cut
 from mercer.expansion import KernelExpansion
 from mercer.gram import Gram, solver_gram
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import ONLY_KERNEL, estimator
+from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners._options import fetched, labeled, log_weights, together, weights_or_none
@@ -65,19 +65,14 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
 
     _needs_psd = False
     _learns_from_pieces = True
-    _parameters: ClassVar[dict[str, Check]] = {
-        **ONLY_KERNEL,
-        "shrinkage": Number(0, 1),
-        "prototype": OneOf("mean", "medoid"),
-        "class_weight": Anything(),
-    }
+
     classes_: np.ndarray = field(init=False)
     expansion_: KernelExpansion = field(init=False)
 
     kernel: Any = DEFAULT
     _: KW_ONLY
-    shrinkage: float = 0.0
-    prototype: str = "mean"
+    shrinkage: float = parameter(Number(0, 1), default=0.0)
+    prototype: str = parameter(OneOf("mean", "medoid"), default="mean")
     class_weight: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

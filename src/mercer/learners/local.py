@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
 from mercer._arrays import host, refuse_masked
-from mercer._parameters import Anything, Check, Count
+from mercer._parameters import Count
 from mercer.formula.inputs import numeric
 from mercer.kernels import as_kernel
-from mercer.kernels.estimators import estimator
+from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import check_fitted
 from mercer.learners.smoothers import Estimate, Sample, SmoothingRegressor, divide
 from mercer.solvers.local.least_squares import Fits, local_fits
@@ -60,13 +60,9 @@ class LocalLinearRegressor(SmoothingRegressor):
     """
 
     _keeps_rows_in_place = False  # its sums of moments are loops on the host
-    _parameters: ClassVar[dict[str, Check]] = SmoothingRegressor._parameters | {
-        "degree": Count(0, 3),
-        "feature_map": Anything(),
-    }
 
     _: KW_ONLY
-    degree: int = 1
+    degree: int = parameter(Count(0, 3), default=1)
     feature_map: Any = None
 
     _beside = ("gamma", "coef0")  # its degree is that of the local polynomials

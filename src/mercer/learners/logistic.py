@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -11,8 +11,6 @@ from scipy.special import expit, softmax
 from mercer._arrays import is_chunked, is_tensor, winners
 from mercer._examples import count as n_rows
 from mercer._parameters import (
-    Anything,
-    Check,
     Count,
     Either,
     Flag,
@@ -24,7 +22,7 @@ from mercer._parameters import (
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import ONLY_KERNEL, estimator
+from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import ClassifierMixin, as_scores, labels_at
 from mercer.learners._options import (
@@ -111,31 +109,18 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
     """
 
     _learns_from_pieces = True
-    _parameters: ClassVar[dict[str, Check]] = {
-        **ONLY_KERNEL,
-        "alpha": Either(Positive(), OneOf("loo")),
-        "fit_intercept": Flag(),
-        "solver": OneOf("auto", more=lambda: solvers_for("logistic")),
-        "class_weight": Anything(),
-        "n_centers": Maybe(Count()),
-        "centers": CenterChoice(),
-        "learning_rate": Maybe(Positive()),
-        "tol": Positive(why="the minimum itself is never reached"),
-        "max_iter": Maybe(Count()),
-        "random_state": Anything(),
-    }
 
     kernel: Any = DEFAULT
-    alpha: Any = "loo"
+    alpha: Any = parameter(Either(Positive(), OneOf("loo")), default="loo")
     _: KW_ONLY
-    fit_intercept: bool = True
-    solver: str = "auto"
+    fit_intercept: bool = parameter(Flag(), default=True)
+    solver: str = parameter(OneOf("auto", more=lambda: solvers_for("logistic")), default="auto")
     class_weight: Any = None
-    n_centers: int | None = None
-    centers: Any = "uniform"
-    learning_rate: float | None = None
-    tol: float = 1e-4
-    max_iter: int | None = None
+    n_centers: int | None = parameter(Maybe(Count()), default=None)
+    centers: Any = parameter(CenterChoice(), default="uniform")
+    learning_rate: float | None = parameter(Maybe(Positive()), default=None)
+    tol: float = parameter(Positive(why="the minimum itself is never reached"), default=1e-4)
+    max_iter: int | None = parameter(Maybe(Count()), default=None)
     random_state: Any = None
 
     # --- fitting ----------------------------------------------------------------------------

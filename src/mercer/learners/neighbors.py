@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, field
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,8 +12,6 @@ from mercer._arrays import host, like
 from mercer._examples import count, take
 from mercer._notices import DataWarning, warn
 from mercer._parameters import (
-    Anything,
-    Check,
     Count,
     Either,
     Function,
@@ -22,7 +20,7 @@ from mercer._parameters import (
     OneOf,
 )
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import ONLY_KERNEL, estimator
+from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import check_fitted
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
 from mercer.learners._options import (
@@ -45,19 +43,16 @@ class KernelNeighbors(NeighborSearch):
     _needs_psd = False
     _needs_width = False
     _learns_from_pieces = True
-    _parameters: ClassVar[dict[str, Check]] = {
-        **ONLY_KERNEL,
-        "n_neighbors": Count(),
-        "weights": Maybe(Either(OneOf("uniform", "distance", "kernel"), Function())),
-        "radius": Maybe(Number(0.0, infinite=True)),
-    }
+
     y_fit_: np.ndarray = field(init=False)
 
     kernel: Any = DEFAULT
-    n_neighbors: int = 5
+    n_neighbors: int = parameter(Count(), default=5)
     _: KW_ONLY
-    weights: Any = "uniform"
-    radius: float | None = None
+    weights: Any = parameter(
+        Maybe(Either(OneOf("uniform", "distance", "kernel"), Function())), default="uniform"
+    )
+    radius: float | None = parameter(Maybe(Number(0.0, infinite=True)), default=None)
 
     def _keep(
         self, X: Any, targets: np.ndarray, copies: np.ndarray | None, factors: Any = None
@@ -227,11 +222,6 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):
     >>> KernelNeighborsClassifier("gaussian(0.01)", n_neighbors=1).fit(X, y).predict([[6.0]])
     array(['b'], dtype='<U1')
     """
-
-    _parameters: ClassVar[dict[str, Check]] = KernelNeighbors._parameters | {
-        "outlier_label": Anything(),
-        "class_weight": Anything(),
-    }
 
     _: KW_ONLY
     outlier_label: Any = None

@@ -6,7 +6,7 @@ import copy
 import math
 from dataclasses import KW_ONLY
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,12 +15,12 @@ from mercer._config import get_config
 from mercer._examples import count, take
 from mercer._lazy import record
 from mercer._notices import DataWarning, KernelWarning, warn
-from mercer._parameters import Anything, Check, Either, Flag, OneOf, Positive, Several
+from mercer._parameters import Either, Flag, OneOf, Positive, Several
 from mercer.formula import simplify
 from mercer.formula.inputs import numeric
 from mercer.gram import formula_of
 from mercer.kernels import DEFAULT, Kernel
-from mercer.kernels.estimators import ONLY_KERNEL, estimator
+from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
 from mercer.learners._options import fetched, labeled, together, weights_or_none
@@ -83,16 +83,11 @@ class Smoother(KernelLearner):
 
     _needs_psd = False
     _needs_width = False
-    _parameters: ClassVar[dict[str, Check]] = {
-        **ONLY_KERNEL,
-        "bandwidth": Either(OneOf("loo", "rule"), Several(Positive())),
-        "per_column": Flag(),
-    }
 
     kernel: Any = DEFAULT
-    bandwidth: Any = "loo"
+    bandwidth: Any = parameter(Either(OneOf("loo", "rule"), Several(Positive())), default="loo")
     _: KW_ONLY
-    per_column: bool = False
+    per_column: bool = parameter(Flag(), default=False)
 
     def _estimate(
         self, weights: Weights, queries: Any, sample: Sample, spread: bool = False
@@ -383,8 +378,6 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoother):
     """
 
     _learns_from_pieces = True
-
-    _parameters: ClassVar[dict[str, Check]] = Smoother._parameters | {"class_weight": Anything()}
 
     _: KW_ONLY
     class_weight: Any = None

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._arrays import winners
 from mercer._bases import BaseEstimator, ClassifierMixin
-from mercer._parameters import Anything, Check, Count, Maybe, NonNegative, Pair, check_parameters
-from mercer.kernels.estimators import estimator
+from mercer._parameters import Count, Maybe, NonNegative, Pair, check_parameters
+from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import Savable, classes_of, encode, targets
 from mercer.learners._options import log_weights
 from mercer.solvers.warping import Warps, fit_warps, splat, warped
@@ -61,21 +61,12 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
     array(['thin', 'thick'], dtype='<U5')
     """
 
-    _parameters: ClassVar[dict[str, Check]] = {
-        "shape": Maybe(Pair(Count())),
-        "stiffness": NonNegative(),
-        "order": Count(0),
-        "rounds": Count(0),
-        "iterations": Count(0),
-        "class_weight": Anything(),
-    }
-
-    shape: Any = None
+    shape: Any = parameter(Maybe(Pair(Count())), default=None)
     _: KW_ONLY
-    stiffness: float = 10.0
-    order: int = 2
-    rounds: int = 2
-    iterations: int = 8
+    stiffness: float = parameter(NonNegative(), default=10.0)
+    order: int = parameter(Count(0), default=2)
+    rounds: int = parameter(Count(0), default=2)
+    iterations: int = parameter(Count(0), default=8)
     class_weight: Any = None
 
     def fit(self, X: Any, y: Any) -> Self:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer._config import check_memory
-from mercer._parameters import Anything, Check
 from mercer.kernels.estimators import estimator
 from mercer.maps._base import KernelMap, dtype_of, n_rows, names_in
 
@@ -43,8 +42,6 @@ class ExplicitMap(KernelMap):
     array([[ 30., 132.],
            [132., 650.]])
     """
-
-    _parameters: ClassVar[dict[str, Check]] = {"kernel": Anything()}
 
     kernel: Any = "linear()"
 

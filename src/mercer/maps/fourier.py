@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,9 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from mercer._bases import ClassNamePrefixFeaturesOutMixin
 from mercer._config import check_memory
-from mercer._parameters import Anything, Check, Count, Flag, check_parameters, random_from
+from mercer._parameters import Count, Flag, check_parameters, random_from
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import KernelParams, estimator
+from mercer.kernels.estimators import KernelParams, estimator, parameter
 from mercer.maps._base import FeatureMap
 from mercer.maps.frequencies import Draw, frequencies
 
@@ -68,17 +68,11 @@ class RandomFourierMap(KernelParams, ClassNamePrefixFeaturesOutMixin, FeatureMap
     """
 
     _takes_sparse = True
-    _parameters: ClassVar[dict[str, Check]] = {
-        "kernel": Anything(),
-        "n_components": Count(),
-        "orthogonal": Flag(),
-        "random_state": Anything(),
-    }
 
     kernel: Any = DEFAULT
-    n_components: int = 100
+    n_components: int = parameter(Count(), default=100)
     _: KW_ONLY
-    orthogonal: bool = False
+    orthogonal: bool = parameter(Flag(), default=False)
     random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:

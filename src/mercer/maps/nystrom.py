@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +23,11 @@ from mercer._linalg import independent, inverse_lower
 from mercer._machine.threads import blas_for, threads_for
 from mercer._machine.triangular import multiply_upper
 from mercer._notices import KernelWarning, warn
-from mercer._parameters import Anything, Check, Count, Maybe, random_from
+from mercer._parameters import Count, Maybe, random_from
 from mercer._tiles import Scratch, Tiling
 from mercer.gram import HOST, held, make_gram, solver_gram
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import estimator
+from mercer.kernels.estimators import estimator, parameter
 from mercer.maps._base import KernelMap, dtype_of, n_rows
 from mercer.maps.centers import CenterChoice, choose_centers, given_index, uniform_centers
 
@@ -100,17 +100,11 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
     _kept: NDArray[np.intp] | None = field(default=None, init=False)
     eigenvalues_: NDArray[np.float64] = field(init=False)
     eigenvectors_: NDArray[np.float64] = field(init=False)
-    _parameters: ClassVar[dict[str, Check]] = {
-        "kernel": Anything(),
-        "n_components": Maybe(Count()),
-        "centers": CenterChoice(),
-        "random_state": Anything(),
-    }
 
     kernel: Any = DEFAULT
-    n_components: int | None = 100
+    n_components: int | None = parameter(Maybe(Count()), default=100)
     _: KW_ONLY
-    centers: Any = "uniform"
+    centers: Any = parameter(CenterChoice(), default="uniform")
     random_state: Any = None
 
     def _fit(self, X: Any) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from mercer._parameters import Anything, Check, Flag, Maybe, Number, Pair
-from mercer.kernels.estimators import estimator
+from mercer._parameters import Anything, Flag, Maybe, Number, Pair
+from mercer.kernels.estimators import estimator, parameter
 from mercer.maps._base import FeatureMap, names_in
 
 
@@ -57,15 +57,10 @@ class PolarMap(FeatureMap):
     """
 
     _min_features = 2
-    _parameters: ClassVar[dict[str, Check]] = {
-        "columns": Pair(Anything()),
-        "winding": Maybe(Number()),
-        "unrolled": Flag(),
-    }
 
-    columns: Any = (0, 1)
-    winding: float | None = None
-    unrolled: bool = False
+    columns: Any = parameter(Pair(Anything()), default=(0, 1))
+    winding: float | None = parameter(Maybe(Number()), default=None)
+    unrolled: bool = parameter(Flag(), default=False)
 
     def _fit(self, X: Any) -> None:
         self.split(X.shape[1])

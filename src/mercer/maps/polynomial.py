@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import factorial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,10 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._config import check_memory
-from mercer._parameters import Check, Count, NonNegative, Positive, Several
+from mercer._parameters import Count, NonNegative, Positive, Several
 from mercer.formula.monomials import Monomials, power_coefficients
 from mercer.formula.written import monomial, term, variables
-from mercer.kernels.estimators import estimator
+from mercer.kernels.estimators import estimator, parameter
 from mercer.maps._base import FeatureMap, names_in
 
 
@@ -119,13 +119,9 @@ class PolynomialMap(_PowerSeriesMap):
         "Use the kernel Polynomial(degree, offset), which never builds φ, or TensorSketchMap, "
         "whose width you choose."
     )
-    _parameters: ClassVar[dict[str, Check]] = {
-        "degree": Count(),
-        "offset": NonNegative("with a negative one it is no kernel"),
-    }
 
-    degree: int = 2
-    offset: float = 0.0
+    degree: int = parameter(Count(), default=2)
+    offset: float = parameter(NonNegative("with a negative one it is no kernel"), default=0.0)
 
     def _coefficients(self) -> list[float]:
         return power_coefficients(int(self.degree), float(self.offset))
@@ -156,9 +152,7 @@ class PowersMap(FeatureMap):
            [-1.,  1., -1.]])
     """
 
-    _parameters: ClassVar[dict[str, Check]] = {"degree": Count()}
-
-    degree: int = 2
+    degree: int = parameter(Count(), default=2)
 
     def _fit(self, X: Any) -> None:
         self.n_output_features_: Any = int(self.degree) * X.shape[1]
@@ -210,10 +204,9 @@ class TaylorGaussianMap(_PowerSeriesMap):
     """
 
     _instead = "Use the kernel Gaussian(sigma), RandomFourierMap or NystromMap, or a lower order."
-    _parameters: ClassVar[dict[str, Check]] = {"sigma": Several(Positive()), "order": Count(0)}
 
-    sigma: Any = 1.0
-    order: int = 4
+    sigma: Any = parameter(Several(Positive()), default=1.0)
+    order: int = parameter(Count(0), default=4)
 
     def _coefficients(self) -> list[float]:
         return [1 / factorial(n) for n in range(self.order + 1)]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer._bases import OneToOneFeatureMixin
-from mercer._parameters import Check, OneOf
-from mercer.kernels.estimators import estimator
+from mercer._parameters import OneOf
+from mercer.kernels.estimators import estimator, parameter
 from mercer.maps._base import FeatureMap
 
 
@@ -57,9 +57,7 @@ class SpectrumRepair(OneToOneFeatureMixin, FeatureMap):
     array([[1., 0., 0.]])
     """
 
-    _parameters: ClassVar[dict[str, Check]] = {"how": OneOf("clip", "flip", "shift")}
-
-    how: str = "clip"
+    how: str = parameter(OneOf("clip", "flip", "shift"), default="clip")
 
     def _fit(self, X: Any) -> None:
         if X.shape[0] != X.shape[1]:

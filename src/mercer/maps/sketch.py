@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,8 @@ from sklearn.utils import gen_batches
 
 from mercer._bases import ClassNamePrefixFeaturesOutMixin
 from mercer._config import check_memory
-from mercer._parameters import Anything, Check, Count, NonNegative, random_from
-from mercer.kernels.estimators import estimator
+from mercer._parameters import Count, NonNegative, random_from
+from mercer.kernels.estimators import estimator, parameter
 from mercer.maps._base import FeatureMap
 
 # Numbers in one batch of rows: the Fourier transforms of a batch stay in the cache.
@@ -62,16 +62,10 @@ class TensorSketchMap(ClassNamePrefixFeaturesOutMixin, FeatureMap):
     """
 
     _takes_sparse = True
-    _parameters: ClassVar[dict[str, Check]] = {
-        "degree": Count(),
-        "offset": NonNegative("with a negative one it is no kernel"),
-        "n_components": Count(),
-        "random_state": Anything(),
-    }
 
-    degree: int = 2
-    offset: float = 0.0
-    n_components: int = 100
+    degree: int = parameter(Count(), default=2)
+    offset: float = parameter(NonNegative("with a negative one it is no kernel"), default=0.0)
+    n_components: int = parameter(Count(), default=100)
     _: KW_ONLY
     random_state: Any = None
 

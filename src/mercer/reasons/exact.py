@@ -12,6 +12,7 @@ not have; it is not computed here.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from mercer._tiles import Scratch, Tiling, cut, sweep
 from mercer.expansion import KernelExpansion
 from mercer.formula import Formula, evaluate, statistics
 from mercer.formula.nodes import ROOT, is_column_product
-from mercer.gram import host_gram
+from mercer.gram import HOST, Engine
 from mercer.reasons.factors import NotFactored, Parts, factored
 from mercer.reasons.rules import rules
 
@@ -38,13 +39,14 @@ COPIES = 4
 
 
 def exact_values(
-    f: KernelExpansion, X: Any, background: Any, parts: Parts, reading: str
+    f: KernelExpansion, X: Any, background: Any, parts: Parts, reading: str, engine: Engine = HOST
 ) -> tuple[np.ndarray, np.ndarray]:
     """φ of shape (rows, parts, outputs), and v(∅) per output without the intercept.
 
     f has a column of coefficients per output. The time is that of rows · points · backgrounds ·
-    factors · nodes.
+    factors · nodes. `engine` computes the factors, and plays the games where it knows how.
     """
+    many = partial(_many, play=engine.solver("games"))
     terms = factored(f.kernel.lower(ROOT), parts)
     factors = list(dict.fromkeys(pair for product in terms for pair in product))
     room = int(ROOM * get_config().memory_bytes) // (8 * COPIES * max(1, len(factors)))
@@ -54,34 +56,36 @@ def exact_values(
         base = np.zeros(f.coef.shape[1])  # the same for all rows
         for some in cut(0, len(f), max(1, room // (height + count(background) + 8))):
             points = take(f.points, some)
-            A = _evaluated(factors, take(X, rows), points)
-            B = _background(factors, background, points, reading)
+            A = _evaluated(factors, take(X, rows), points, engine)
+            B = _background(factors, background, points, reading, engine)
             for product, scale in terms.items():
                 own = [factors.index(pair) for pair in product]
                 coef = scale * f.coef[some]
                 base += B[own].prod(axis=0).mean(axis=0) @ coef
                 if own:
-                    games = _few if len(own) <= 2 else _many
+                    games = _few if len(own) <= 2 else many
                     values[rows, [part for part, _ in product]] += games(A[own], B[own], coef)
     return values, base
 
 
-def _evaluated(factors: list[tuple[int, Formula]], X: Any, points: Any) -> np.ndarray:
+def _evaluated(
+    factors: list[tuple[int, Formula]], X: Any, points: Any, engine: Engine
+) -> np.ndarray:
     """Every factor of all rows with all points: (factors, rows, points)."""
     made = np.empty((len(factors), count(X), count(points)))
     for out, (_, factor) in zip(made, factors, strict=True):
-        out[...] = host_gram(factor, X, points).dense()
+        out[...] = engine.make(factor, X, points).dense()
     return made
 
 
 def _background(
-    factors: list[tuple[int, Formula]], rows: Any, points: Any, reading: str
+    factors: list[tuple[int, Formula]], rows: Any, points: Any, reading: str, engine: Engine
 ) -> np.ndarray:
     """What stands for the factors of the columns outside S: (factors, backgrounds, points)."""
     if reading == "removed":
         own = np.array([_without(factor) for _, factor in factors]).reshape(-1, 1, 1)
         return np.repeat(own, count(points), axis=2)
-    made = _evaluated(factors, rows, points)
+    made = _evaluated(factors, rows, points, engine)
     return made.mean(axis=1, keepdims=True) if reading == "independent" else made
 
 
@@ -105,9 +109,14 @@ def _few(A: np.ndarray, B: np.ndarray, coef: np.ndarray) -> np.ndarray:
     return 0.5 * np.stack([(both + other) @ coef, (both - other) @ coef], axis=1)
 
 
-def _many(A: np.ndarray, B: np.ndarray, coef: np.ndarray) -> np.ndarray:
-    """By quadrature, some rows per thread: the values do not depend on the threads."""
+def _many(A: np.ndarray, B: np.ndarray, coef: np.ndarray, play: Any = None) -> np.ndarray:
+    """By quadrature, some rows per thread: the values do not depend on the threads.
+
+    `play` is what an engine has for it.
+    """
     d, backgrounds = len(A), B.shape[1]
+    if play is not None:
+        return np.asarray(play(A, B, coef, *(rows[-1] for rows in rules(d)[2:])))
     if not compiles():
         return _in_numpy(A, B, coef, np.zeros((A.shape[1], d, coef.shape[1])))
     from mercer.reasons.games import LANES, SMALLEST, product_games

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import host
+from mercer._config import config
 from mercer._examples import count, joined, take
 from mercer._figures import require_fitted
 from mercer.reasons.exact import READINGS, exact_values
@@ -136,7 +137,7 @@ def explain_rows(
     φⱼ is what column j adds to v, averaged over all orders in which columns become known. Exact for
     expansions of kernels that are sums of products over columns: Gaussian, Laplacian of norm 1,
     ANOVA, linear, polynomials of few terms, their sums and products, and kernels `on` columns.
-    Rows on a GPU are fetched.
+    Where the model keeps its points on a GPU, that computes the exact ones.
 
     Parameters
     ----------
@@ -227,9 +228,10 @@ def _by_formula(
         said = "integrated gradients along the line from the mean of {n} background rows"
     else:
         method, said = "exact", DEFINITIONS[reading]
-        values, base = exact_values(
-            problem.f, problem.X, problem.background, problem.parts, reading
-        )
+        with config(device=problem.device):
+            values, base = exact_values(
+                problem.f, problem.X, problem.background, problem.parts, reading, problem.engine
+            )
     base = base + problem.f.intercept
     if output == "probability":
         values, base = softmax_link(values, base)

@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer._arrays import as_pandas, host, is_sparse
+from mercer._arrays import as_pandas, host, is_sparse, on_gpu
+from mercer._config import get_config
 from mercer._examples import count, joined, take
 from mercer.expansion import KernelExpansion
+from mercer.gram import HOST, Engine
+from mercer.gram.dispatch import engine_for
 from mercer.reasons.factors import NotFactored, Parts
 from mercer.reasons.sampling import mixed
 
@@ -29,6 +32,9 @@ class Problem:
     X: Any
     background: Any
     parts: Parts
+    #: What computes it, where the points that the model keeps are, and the device that it means.
+    engine: Engine
+    device: str
     #: Whether the outputs are made of pairs of classes, and no answers of the model itself.
     of_pairs: bool
 
@@ -108,8 +114,12 @@ def taken_apart(model: Any, X: Any, background: Any, owner: Sequence[int]) -> Pr
     rows = _as_numbers(X, kernel)
     rest = _as_numbers(background, kernel) if given else take(points, some_of(count(points)))
     labels = list(rows.columns) if hasattr(rows, "iloc") else ()
+    engine, device = HOST, get_config().device
+    if not len(labels):
+        engine = engine_for(kernel, f.points)
+        device = str(f.points.device) if on_gpu(f.points) else device
     f = KernelExpansion(kernel, points, coef, intercept)
-    return Problem(f, rows, rest, Parts(owner, labels), classes > 2)
+    return Problem(f, rows, rest, Parts(owner, labels), engine, device, classes > 2)
 
 
 def some_of(n: int) -> np.ndarray:

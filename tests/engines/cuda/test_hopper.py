@@ -16,7 +16,7 @@ from mercer._notices import MachineWarning  # noqa: E402
 from mercer.engines.cuda import hopper  # noqa: E402
 from mercer.engines.cuda.gram import CudaGram  # noqa: E402
 from mercer.engines.cuda.hopper.values import render_values  # noqa: E402
-from mercer.engines.cuda.operands import layouts_of, prepare_products, scale_of  # noqa: E402
+from mercer.engines.cuda.operands import layouts_of  # noqa: E402
 from mercer.kernels import Cosine, Gaussian, Laplacian, Linear, Matern, Polynomial  # noqa: E402
 
 KERNELS = {
@@ -89,8 +89,18 @@ def test_the_loop_compiles_without_a_device(key, kernel):
     assert run.stdout.split() == ["True", "True"], run.stderr[-2000:]
 
 
+VALUES = """
+import numpy as np, torch
+from mercer.engines.cuda.gram import CudaGram
+from mercer.engines.cuda.hopper.values import render_values
+from mercer.engines.cuda.operands import layouts_of, prepare_products, scale_of
+from mercer.kernels import *
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
+
 class Pointer:
-    """Where an array starts, and how far from there."""
+    '''Where an array starts, and how far from there.'''
 
     def __init__(self, values, at=0):
         self.values, self.at = values, at
@@ -100,7 +110,7 @@ class Pointer:
 
 
 class Numbers:
-    """The words of Gluon that generated functions use, for NumPy arrays."""
+    '''The words of Gluon that generated functions use, for NumPy arrays.'''
 
     float32 = np.float32
     exp2, log, sqrt, where = np.exp2, np.log, np.sqrt, np.where
@@ -116,23 +126,19 @@ class Numbers:
         return np.exp2(arguments[0])
 
 
-@pytest.mark.parametrize("d", WIDTHS)
-@pytest.mark.parametrize("name", KERNELS)
-def test_generated_values_are_the_kernel(name, d):
-    check_values(KERNELS[name], rows_of(d, 20, 1), rows_of(d, 30, 2))
+def rows_of(d, n, seed, size):
+    rows = np.random.default_rng(seed).normal(size=(n, d)) * 8 / np.sqrt(d) * size
+    return torch.tensor(rows.astype(np.float32), device=DEVICE)
 
 
-@pytest.mark.parametrize("size", [1e-4, 1e4])
-def test_generated_values_of_rows_that_half_precision_needs_scaled(size):
-    check_values(Polynomial(2, size**2), size * rows_of(64, 20, 1), size * rows_of(64, 30, 2))
-
-
-def check_values(kernel, x, z):
+def check_values(kernel, d, size=1.0):
+    x, z = rows_of(d, 20, 1, size), rows_of(d, 30, 2, size)
     gram = CudaGram(kernel, x, z)
     (layout,) = layouts_of(gram).values()
     rows = gram.program.sources[0].rows
     left, right = (
-        [p.double().numpy()[: side.n] for p in prepare_products(gram, side, rows, layout, other)]
+        [p.double().cpu().numpy()[: side.n]
+         for p in prepare_products(gram, side, rows, layout, other)]
         for side, other in ((gram._x, False), (gram._z, True))
     )
     t = left[0] @ right[0].T
@@ -141,12 +147,12 @@ def check_values(kernel, x, z):
     scale = scale_of(gram, rows, layout.fold) ** -2 if layout.scaled else 1.0
     written = render_values(gram.program, layout, scale)
     text = written.text.replace("@gluon.jit", "")
-    text = "\n".join(line for line in text.splitlines() if not line.startswith("from "))
-    made: dict = {"tl": Numbers}
-    exec(text, made)  # noqa: S102 - the text under test
+    text = chr(10).join(line for line in text.splitlines() if not line.startswith("from "))
+    made = {"tl": Numbers}
+    exec(text, made)
     numbers = Pointer(np.array(written.numbers + [0.0]))
     row_values, column_values = (
-        Pointer(np.concatenate([side.values[i].double().numpy() for i in wanted] or [[0.0]]))
+        Pointer(np.concatenate([side.values[i].double().cpu().numpy() for i in wanted] or [[0.0]]))
         for side, wanted in ((gram._x, written.row_x), (gram._z, written.row_z))
     )
     k = made["values"](
@@ -154,8 +160,23 @@ def check_values(kernel, x, z):
         made["of_rows"](numbers, row_values, np.arange(20), 20),
         made["of_columns"](column_values, np.arange(30), 30),
     )
-    exact = kernel(x.double().numpy(), z.double().numpy())
-    assert np.abs(k - exact).max() <= 2e-6 * np.abs(exact).max()
+    exact = kernel(x.double().cpu().numpy(), z.double().cpu().numpy())
+    assert np.abs(k - exact).max() <= 2e-6 * np.abs(exact).max(), (kernel, d)
+
+{body}
+print("checked")
+"""
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_generated_values_are_the_kernel(name, run_on_device):
+    body = f"for d in {WIDTHS}:\n    check_values({KERNELS[name]!r}, d)"
+    run_on_device(VALUES.replace("{body}", body))
+
+
+def test_generated_values_of_rows_that_half_precision_needs_scaled(run_on_device):
+    body = "for size in (1e-4, 1e4):\n    check_values(Polynomial(2, size**2), 64, size)"
+    run_on_device(VALUES.replace("{body}", body))
 
 
 def test_what_cannot_be_compiled_is_left_to_triton_and_what_ran_is_not(monkeypatch):

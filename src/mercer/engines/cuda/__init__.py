@@ -95,6 +95,7 @@ register(
             # Rows up to which an exact ridge solution takes seconds here.
             "exact rows": 80_000,
             "centers": f"{_SOLVERS}.panels:panels",
+            "games": f"{_SOLVERS}.games:product_games",
             "evidence": f"{_SOLVERS}.evidence:factorized",
             "perceptron": f"{_SOLVERS}.perceptron:DevicePerceptron",
             "svm": f"{_SOLVERS}.svm:solve_all",

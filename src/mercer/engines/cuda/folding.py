@@ -33,6 +33,11 @@ class Fold:
     exponent: bool
 
     @property
+    def rows(self) -> tuple[int | None, int | None]:
+        """Which row values of x and of z are added."""
+        return self.row_x, self.row_z
+
+    @property
     def sides(self) -> tuple[float, float]:
         """What the rows of x and of z are multiplied by: exact where the factor is a power of 2."""
         if math.frexp(abs(self.factor))[0] == 0.5:

@@ -19,19 +19,14 @@ from mercer._arrays import host, torch_namespace
 from mercer._config import get_config
 from mercer._progress import progress
 from mercer._tiles import Scratch, cut
-from mercer.engines.cuda import fourier_product, near_pairs
-from mercer.engines.cuda.half_precision import ROUNDING, Exact, exact_scale
+from mercer.engines.cuda import fourier_product
+from mercer.engines.cuda.half_precision import Exact
 from mercer.engines.cuda.memory import clear_errors, device_limit
+from mercer.engines.cuda.methods import Choice, Largest, look
 from mercer.engines.cuda.near_pairs import Near
-from mercer.engines.cuda.operands import NARROW_COLUMNS
-from mercer.engines.cuda.ops import apply_steps, computed_in, differences, evaluate_torch
-from mercer.engines.cuda.rows import (
-    DeviceSide,
-    largest_norm,
-    row_vector,
-    squared_norms,
-    to_device,
-)
+from mercer.engines.cuda.ops import apply_steps, computed_in
+from mercer.engines.cuda.rows import DeviceSide, largest_of, row_vector, to_device
+from mercer.engines.cuda.torch_blocks import torch_block
 from mercer.engines.cuda.triton_launch import (
     blocks_serve,
     describe,
@@ -39,17 +34,8 @@ from mercer.engines.cuda.triton_launch import (
     usable,
 )
 from mercer.formula import Formula, at_diagonal, simplify
-from mercer.formula.nodes import ROOT, Input, statistics
-from mercer.gram.accuracy import (
-    BY_SIZE,
-    NEAR,
-    Ends,
-    Method,
-    needs_double,
-    slope_between,
-    steady_from,
-    tolerates_rounding,
-)
+from mercer.formula.nodes import ROOT, Input
+from mercer.gram.accuracy import BY_SIZE, Method, needs_double
 from mercer.gram.base import (
     Body,
     Gram,
@@ -58,17 +44,12 @@ from mercer.gram.base import (
     indices_of,
     simplified,
 )
-from mercer.gram.form import Program, compile_program, prepared_norm
+from mercer.gram.form import Program, compile_program, form_of, prepared_norm
 from mercer.gram.fourier_series import Series, in_words
 from mercer.gram.plan import Cost, check_room
-from mercer.gram.rows import check_widths, numeric_inputs
+from mercer.gram.rows import check_widths
 from mercer.kernels.core import Kernel
-from mercer.tuning import DIRECT_COLUMNS
 
-#: Rounding unit of a product of split operands, and of a single half-precision part.
-UNIT = {"high": 2.0**-22, "fast": 2.0**-11}
-#: Tolerated error of k, relative to its largest value: a little below what is promised.
-TOLERANCE = {"high": 8e-6, "fast": 1.6e-3}
 #: The largest block that PyTorch's own functions work on at a time, in elements.
 BLOCK = 1 << 26
 #: Entries of K that are computed at a time for an array of all of it: they fill a GPU, and are
@@ -115,12 +96,14 @@ class CudaGram(DeviceGram):
         self.precision: str = get_config().precision
         self._as_tensor = isinstance(X, torch.Tensor)
         z: torch.Tensor | None
+        # Rows that k reads as they are given are looked at later, once for all that is asked.
+        check = not form_of(self.formula).reads_as_given
         if isinstance(Z, torch.Tensor) and not self._as_tensor:  # rows go where the points are
-            z = to_device(Z, "Z")
-            x = to_device(X, "X", z)
+            z = to_device(Z, "Z", None, check)
+            x = to_device(X, "X", z, check)
         else:
-            x = to_device(X, "X")
-            z = None if Z is None else to_device(Z, "Z", x)
+            x = to_device(X, "X", None, check)
+            z = None if Z is None else to_device(Z, "Z", x, check)
         self.torch_dtype: Any = computed_in(x.dtype)
         if z is not None and (z.device != x.device or computed_in(z.dtype) != self.torch_dtype):
             raise ValueError(
@@ -141,23 +124,21 @@ class CudaGram(DeviceGram):
         self.shape: tuple[int, int] = (x.shape[0], x.shape[0] if z is None else z.shape[0])
 
     def _sides(self, x: torch.Tensor, z: torch.Tensor | None) -> tuple[DeviceSide, DeviceSide]:
-        inputs, other = numeric_inputs(self.formula), x if z is None else z
+        inputs, other = form_of(self.formula).inputs, x if z is None else z
         left = {key: apply_steps(x, key).contiguous() for key in inputs}
         right = left if z is None else {key: apply_steps(z, key).contiguous() for key in inputs}
         for key in inputs:
             check_widths(left[key], right[key])
-        left, right = left or {ROOT: x}, right or {ROOT: other}
         centers: dict[Input, torch.Tensor | None] = {}
-        a = DeviceSide(x.shape[0], left, centers, x)
-        b = DeviceSide(other.shape[0], right, centers, other)
-        self.exact: dict[Input, Exact] = self._exact(left, right)
-        below: dict[Input, float] = {}
-        self.methods: dict[Input, Method] = {
-            node.value: self._method(node, a, b, below)
-            for node in statistics(self.formula)
-            if node.op == "sqdist"
-        }
-        self._prepare(a, b, below)
+        a = DeviceSide(x.shape[0], left or {ROOT: x}, centers, x)
+        b = DeviceSide(other.shape[0], right or {ROOT: other}, centers, other)
+        b.cache = a.cache if z is None else b.cache
+        chosen = Choice(self.formula, a, b, self.precision, self.torch_dtype)
+        self.methods: dict[Input, Method] = chosen.methods
+        self.exact: dict[Input, Exact] = chosen.exact
+        #: The largest numbers of the rows about their centers.
+        self.largest: dict[Input, Largest] = chosen.largest
+        self._prepare(a, b, chosen.below)
         return a, b
 
     def _prepare(self, a: DeviceSide, b: DeviceSide, below: dict[Input, float]) -> None:
@@ -171,89 +152,24 @@ class CudaGram(DeviceGram):
             self.near[key] = Near((len(formulas[0]), len(formulas[1])), distance)
             for side, wanted in zip("xz", formulas, strict=True):
                 wanted.append(prepared_norm(side, key))
-        for rows, wanted in zip((a, b), formulas, strict=True):
-            rows.values = tuple(row_vector(f, rows, self.torch_dtype) for f in wanted)
-        if self.square:
-            b.cache = a.cache
+        values = [[row_vector(f, rows) for f in wanted]
+                  for rows, wanted in zip((a, b), formulas, strict=True)]  # fmt: skip
+        #: The largest row value of each formula, by size, of X and of Z.
+        self.tops: list[list[float]] = largest_of(formulas, values)
+        for rows, found in zip((a, b), values, strict=True):
+            rows.values = tuple(v.to(self.torch_dtype) for v in found)
 
     def by_differences(self, x: DeviceSide, z: DeviceSide) -> CudaGram:
         """K of these rows, every distance that needs it computed from differences."""
         centers = {key: None if key in self.near else c for key, c in x.centers.items()}
         gram = self.between(*(DeviceSide(s.n, s.matrices, centers, s.raw) for s in (x, z)))
         gram.square, gram.shared = self.square and x is self._x and z is self._z, {}
+        gram.largest = look(gram._x, gram._z, self.torch_dtype)
         gram.methods = {
             key: BY_SIZE if key in self.near else method for key, method in self.methods.items()
         }
         gram._prepare(gram._x, gram._z, {})
         return gram
-
-    def _exact(
-        self, left: dict[Input, torch.Tensor], right: dict[Input, torch.Tensor]
-    ) -> dict[Input, Exact]:
-        """Inputs that one half-precision part holds without loss; narrow ones need no more."""
-        if self.torch_dtype != torch.float32:
-            return {}
-        wide = [key for key, x in left.items() if x.shape[1] > NARROW_COLUMNS]
-        found = {key: exact_scale(left[key], right[key]) for key in wide}
-        return {key: exact for key, exact in found.items() if exact is not None}
-
-    def _method(
-        self, node: Formula, x: DeviceSide, z: DeviceSide, below: dict[Input, float]
-    ) -> Method:
-        """How ‖x − z‖² is computed; `centers` and `exact` are brought into line with it, and
-        `below` gets the distance below which pairs are computed again."""
-        key, columns = node.value, x.matrices[node.value].shape[1]
-        center = z.matrices[key].sum(0, dtype=torch.float64) / z.n
-        exact = self.exact.get(key)
-        if exact is not None and not exact.grid:
-            # One part would no longer hold these halves once a center is taken off.
-            if (
-                self._error(node, columns, self._ends(key, x, z), "high")
-                <= TOLERANCE[self.precision]
-            ):
-                return Method("product", False, "halves as they are")
-            del self.exact[key]
-        elif exact is not None:
-            apart = largest_norm(x, key), largest_norm(z, key)
-            x.centers[key] = center = (center * exact.scale).round() / exact.scale
-            if not tolerates_rounding(
-                self.formula, node, self._ends(key, x, z, max(apart)), ROUNDING / 2, self.dtype
-            ):
-                del self.exact[key]
-        x.centers[key] = center.to(self.torch_dtype)
-        # Where all split parts fit one product of tensor cores, full precision is kept.
-        kind = "high" if columns <= NARROW_COLUMNS or key in self.exact else self.precision
-        ends = self._ends(key, x, z)
-        error = self._error(node, columns, ends, kind)
-        tolerance = TOLERANCE[self.precision] if self.torch_dtype == torch.float32 else 2e-13
-        if error <= tolerance:
-            return Method("product", True, f"centered: error ≤ {error:.1e}")
-        if columns > DIRECT_COLUMNS:
-            error = self._rounding(columns, ends, kind)
-            distance = steady_from(self.formula, node, ends, error, tolerance) + 4 * error
-            if distance <= NEAR * ends.centered:
-                below[key] = distance
-                return Method("repaired", True, "near pairs from differences")
-        x.centers[key] = None
-        return Method("direct", False, "differences: the product cancels")
-
-    def _error(self, node: Formula, columns: int, ends: Ends, kind: str) -> float:
-        """What the rounding of a product of rows about their center does to k."""
-        return self._rounding(columns, ends, kind) * slope_between(self.formula, node, ends)
-
-    def _rounding(self, columns: int, ends: Ends, kind: str) -> float:
-        """How far a squared distance from the product of such rows may be off."""
-        unit = UNIT[kind] if self.torch_dtype == torch.float32 else 2.0**-52
-        # Roundings of many columns partly cancel: what is promised here is not a worst case.
-        share = 2 / math.sqrt(columns) if kind == "fast" else 1.0
-        return 2 * unit * ends.centered * share
-
-    def _ends(self, key: Input, x: DeviceSide, z: DeviceSide, raw: float | None = None) -> Ends:
-        """The largest norms about the center, if one is taken off; `raw`: those without it."""
-        spread = largest_norm(z, key)
-        centered = max(largest_norm(x, key), spread)
-        known = x.centers.get(key) is not None
-        return Ends(centered if raw is None else raw, centered, spread if known else 0.0)
 
     # --- numbers -------------------------------------------------------------------------------
 
@@ -371,7 +287,10 @@ class CudaGram(DeviceGram):
         """k(x, x) for every row, on the device."""
         if "diagonal" not in self._x.cache:
             formula = simplify(at_diagonal(self.formula))
-            self._x.cache["diagonal"] = row_vector(formula, self._x, self.torch_dtype)
+            value = row_vector(formula, self._x)
+            if formula.op != "const":
+                largest_of([[formula]], [[value]])
+            self._x.cache["diagonal"] = value.to(self.torch_dtype)
         return self._x.cache["diagonal"]  # type: ignore[no-any-return]
 
     def diagonal(self) -> Any:
@@ -455,68 +374,14 @@ class CudaGram(DeviceGram):
         gram.shape = (x.n, z.n)
         return gram
 
-    # --- PyTorch's own functions, block by block -------------------------------------------------
-
     def _torch_block(
         self, x: DeviceSide, z: DeviceSide, diagonal: torch.Tensor | None
     ) -> torch.Tensor:
-        known: dict[Formula, Any] = {}
-        for i, source in enumerate(self.program.sources):
-            if source.kind == "product":
-                tile = self._inner(x, z, source.rows)
-            elif source.kind == "repaired":
-                tile = self._distances(source.node, x, z)
-            else:
-                tile = differences(source.node, x.numbers(source.rows), z.numbers(source.rows))
-            known[Formula("tile", value=i)] = tile
-        known |= {Formula("rowx", value=i): v[:, None] for i, v in enumerate(x.values)}
-        known |= {Formula("rowz", value=i): v[None, :] for i, v in enumerate(z.values)}
-        result = evaluate_torch(self.program.epilogue, known)
-        shape = (x.n, z.n)
-        if not isinstance(result, torch.Tensor):
-            result = torch.full(shape, float(result), dtype=self.torch_dtype, device=x.device)
-        result = result.to(self.torch_dtype)
-        if result.shape != shape:
-            result = result.expand(shape)
-        if diagonal is not None:
-            # A view may be a row value that others read; what is its own is not copied.
-            result = result if result._base is None else result.clone()
-            result.diagonal().copy_(diagonal)
-        return result
+        return torch_block(self, x, z, diagonal)
 
     def _inner(self, x: DeviceSide, z: DeviceSide, rows: Input) -> torch.Tensor:
         """x·z of centered rows."""
         return x.centered(rows) @ z.centered(rows).T
-
-    def _distances(self, node: Formula, x: DeviceSide, z: DeviceSide) -> torch.Tensor:
-        """‖x − z‖² from the product, of near pairs from their differences."""
-        (i, j), below = self.near[node.value]
-        tile = self._inner(x, z, node.value).mul_(-2.0)
-        tile += x.values[i][:, None]
-        tile += z.values[j]
-        rows, columns = (tile < below).nonzero(as_tuple=True)
-        for part in cut(0, len(rows), near_pairs.at_a_time(x)):
-            a, b = rows[part], columns[part]
-            ends = x.numbers(node.value)[a], z.numbers(node.value)[b]
-            tile[a, b] = squared_norms(ends[0] - ends[1])
-        return tile
-
-    def values_of_pairs(
-        self, x: DeviceSide, z: DeviceSide, i: torch.Tensor, j: torch.Tensor
-    ) -> torch.Tensor:
-        """k of row i of x and row j of z, for indices of the same length."""
-        known: dict[Formula, Any] = {}
-        for at, source in enumerate(self.program.sources):
-            if source.kind == "product":
-                tile = (x.centered(source.rows)[i] * z.centered(source.rows)[j]).sum(1)
-            else:
-                a, b = x.numbers(source.rows)[i], z.numbers(source.rows)[j]
-                plain = source.node.op == "sqdist"
-                tile = squared_norms(a - b) if plain else differences(source.node, a, b, True)
-            known[Formula("tile", value=at)] = tile
-        known |= {Formula("rowx", value=at): v[i] for at, v in enumerate(x.values)}
-        known |= {Formula("rowz", value=at): v[j] for at, v in enumerate(z.values)}
-        return torch.zeros_like(x.values[0][i]) + evaluate_torch(self.program.epilogue, known)
 
     def _give(self, tensor: torch.Tensor, out: Any = None) -> Any:
         """The numbers as the caller has its rows: a tensor, or an array; in `out` if given."""

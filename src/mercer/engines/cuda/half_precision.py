@@ -17,6 +17,8 @@ from mercer._arrays import host
 from mercer.engines.cuda.ops import CHUNK, NARROW, widened
 from mercer.gram.byte_rows import FIRST, find_grid, rounding
 
+#: Types of numbers that may be halves as they are.
+HALVES = (torch.float16, torch.bfloat16)
 #: Steps from zero that a row may have; from a center on the grid it then has twice as many.
 FARTHEST = 1024
 #: How far a number may be from its multiple of s, relative to it.
@@ -43,29 +45,28 @@ def _grid_step(X: torch.Tensor, Z: torch.Tensor) -> float | None:
     sides = [X] if X is Z else [X, Z]
     if all(side.dtype in NARROW and not side.dtype.is_floating_point for side in sides):
         return 1.0
-    found = find_grid(*(host(widened(side[: -(-FIRST // side.shape[1])])) for side in sides))
-    if found is None or not all(_on_grid(side, found.step) for side in sides):
-        return None
-    return found.step
+    heads = [widened(side[: -(-FIRST // side.shape[1])]).flatten() for side in sides]
+    first, *rest = np.split(host(torch.cat(heads)), np.cumsum([len(h) for h in heads[:-1]]))
+    found = find_grid(first, *rest)
+    # The device is waited for once.
+    off = [] if found is None else [_off_grid(side, found.step) for side in sides]
+    return None if found is None or bool(torch.stack(off).any()) else found.step
 
 
-def _on_grid(X: torch.Tensor, step: float) -> bool:
+def _off_grid(X: torch.Tensor, step: float) -> torch.Tensor:
+    """Whether some number is no multiple of a step, or too many steps from zero."""
+    parts = []
     for part in X.split(max(1, CHUNK // X.shape[1])):
         numbers = widened(part)
         k = (numbers / step).round_()
-        if float(k.abs().max()) > FARTHEST:
-            return False
-        k.mul_(step).sub_(numbers).abs_()
-        if bool((k > ROUNDING * numbers.abs()).any()):
-            return False
-    return True
+        far = k.abs().max() > FARTHEST
+        parts.append(far | (k.mul_(step).sub_(numbers).abs_() > ROUNDING * numbers.abs()).any())
+    return torch.stack(parts).any()
 
 
 def _are_halves(X: torch.Tensor) -> bool:
     """Whether half precision holds these numbers as they are."""
-    if X.dtype == torch.float16:
-        return True
-    if X.dtype != torch.bfloat16:
+    if X.dtype not in HALVES:
         return False
     parts = X.split(max(1, CHUNK // X.shape[1]))
     return all(bool((part.half().to(part.dtype) == part).all()) for part in parts)

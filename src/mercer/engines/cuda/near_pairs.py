@@ -58,12 +58,14 @@ def mended(
     found = 0 if near is None else int(near.found)
     if near is None or not found:
         return out
+    from mercer.engines.cuda.torch_blocks import values_of_pairs
+
     if found > near.room:
         return _by_differences(gram, kind, x, z, V, diagonal)
     pairs = near.pairs[:found].sort().values  # the same order on every run
     for part in cut(0, found, at_a_time(x)):
         i, j = pairs[part] // z.n, pairs[part] % z.n
-        k = gram.values_of_pairs(x, z, i, j)
+        k = values_of_pairs(gram, x, z, i, j)
         if V is None:
             out[i, j] = k
             continue

@@ -76,28 +76,13 @@ def scale_of(gram: Any, rows: Input, fold: Fold | None) -> float:
         return 1.0
     if rows in gram.exact and fold is None:
         return float(gram.exact[rows].scale)
-    key = ("scale", rows, fold)
-    if key not in gram.shared:
-        sides = (gram._x, gram._z)
-        largest = max(largest_of(s, rows) for s in sides) or 1.0
-        exponent = 0 if 0.25 <= largest <= 2048 else 10 - torch.frexp(torch.tensor(largest))[1]
-        if fold is not None:
-            # The row values are squares of what the entries are, and must stay in range, too.
-            values = _row_values(fold, gram._x, False), _row_values(fold, gram._z, True)
-            largest = max(float(v.abs().max()) for v in values if v is not None) or 1.0
-            exponent = min(int(exponent), (14 - math.frexp(largest)[1]) // 2)
-        gram.shared[key] = 2.0 ** int(exponent)
-    return float(gram.shared[key])
-
-
-def largest_of(side: Any, rows: Input) -> float:
-    """The largest number of the centered rows, by size."""
-    return max(float(side.take(part).centered(rows).abs().max()) for part in side.chunks())
-
-
-def _row_values(fold: Fold, side: Any, right: bool) -> torch.Tensor | None:
-    index = fold.row_z if right else fold.row_x
-    return None if index is None else fold.multiple * side.values[index]
+    largest = gram.largest[rows].size or 1.0
+    exponent = 0 if 0.25 <= largest <= 2048 else 10 - math.frexp(largest)[1]
+    if fold is not None:
+        # The row values are squares of what the entries are, and must stay in range, too.
+        tops = [0.0 if i is None else gram.tops[side][i] for side, i in enumerate(fold.rows)]
+        exponent = min(exponent, (14 - math.frexp(abs(fold.multiple) * max(tops))[1]) // 2)
+    return 2.0**exponent
 
 
 def prepare_products(
@@ -105,52 +90,21 @@ def prepare_products(
 ) -> tuple[torch.Tensor, ...]:
     """The half-precision parts of one side's rows, padded with zeros."""
     key = ("parts", rows, layout, right)
-    if key in side.cache:
-        return side.cache[key]  # type: ignore[no-any-return]
-    scale, fold = scale_of(gram, rows, layout.fold), layout.fold
-    factor = scale * (fold.sides[right] if fold else 1.0)
-    shape = (whole_tiles(side.n) + PADDING, layout.width)
-    parts = tuple(
-        torch.zeros(shape, dtype=torch.float16, device=side.device) for _ in range(layout.parts)
-    )
-    for part in side.chunks():
-        here = side.take(part)
-        blocks = _blocks(here.centered(rows) * factor, layout, right)
-        if fold is not None and not layout.apart:
-            _append(blocks, _row_values(fold, here, right), scale**2, right)
-        for target, block in zip(parts, blocks, strict=True):
-            wide = torch.cat(block, dim=1) if len(block) > 1 else block[0]
-            target[part, : wide.shape[1]] = wide
-    side.cache[key] = parts
-    return parts
+    if key not in side.cache:
+        from mercer.engines.cuda.split import split
 
-
-def _blocks(values: torch.Tensor, layout: ProductLayout, right: bool) -> list[list[torch.Tensor]]:
-    """For each part the columns that stand side by side in it."""
-    if not layout.split:
-        return [[values.half()]]
-    high, low = _halves(values)
-    if layout.parts == 2:
-        return [[high], [low]]
-    return [[high, low, high] if right else [high, high, low]]
-
-
-def _halves(values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    high = values.half()
-    return high, (values - high.float()).half()
-
-
-def _append(
-    blocks: list[list[torch.Tensor]], values: torch.Tensor | None, scale: float, right: bool
-) -> None:
-    """The columns that add this side's row values, and the ones that the other side's need."""
-    one = torch.ones_like(blocks[0][0][:, :1])
-    high, low = (0 * one, 0 * one) if values is None else _halves(scale * values[:, None])
-    if len(blocks) == 2:
-        blocks[0] += [one, high] if right else [high, one]
-        blocks[1] += [0 * one, low] if right else [low, 0 * one]
-    else:
-        blocks[0] += [one, one, high, low] if right else [high, low, one, one]
+        scale, fold = scale_of(gram, rows, layout.fold), layout.fold
+        factor, values, multiple = scale, None, 0.0
+        if fold is not None:
+            factor = scale * fold.sides[right]
+            index = None if layout.apart else fold.rows[right]
+            if index is not None:
+                values, multiple = side.values[index], scale**2 * fold.multiple
+        side.cache[key] = split(
+            side.matrices[rows], side.centers.get(rows), values, layout, right, factor, multiple,
+            whole_tiles(side.n) + PADDING,
+        )  # fmt: skip
+    return side.cache[key]  # type: ignore[no-any-return]
 
 
 def dense_length(panels: int, m: int, width: int) -> int:
@@ -205,7 +159,8 @@ def filled(V: torch.Tensor, width: int) -> torch.Tensor:
 def split_vectors(V: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, float]:
     """V = size · (high + low), both in half precision, the largest number near one."""
     size = 2.0 ** math.frexp(float(V.abs().max()))[1]
-    return *_halves(V / size), size
+    high = (V / size).half()
+    return high, (V / size - high.float()).half(), size
 
 
 def transposed(side: Any, rows: Input) -> torch.Tensor:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ from mercer.formula import Formula
 from mercer.formula.inputs import numeric
 from mercer.formula.nodes import Input, set_size, statistics
 from mercer.gram.operand import over_sets, row_weights
+
+#: Rows that the center is the mean of.
+SOME = 4096
 
 
 @dataclass
@@ -63,9 +67,32 @@ class DeviceSide:
     def device(self) -> torch.device:
         return next(iter(self.matrices.values())).device
 
-    def centered(self, rows: Input) -> torch.Tensor:
-        center = self.centers.get(rows)
-        return self.numbers(rows) if center is None else self.numbers(rows) - center
+    def centered(self, rows: Input, part: slice = slice(None)) -> torch.Tensor:
+        """These rows about their center."""
+        numbers, center = widened(self.matrices[rows][part]), self.centers.get(rows)
+        return numbers if center is None else numbers - center
+
+    def norms(self, rows: Input) -> torch.Tensor:
+        """‖x − c‖² of every row about the center, in float64."""
+        key = ("norms", rows)
+        if key not in self.cache:
+            self.largest(rows)
+        return self.cache[key]  # type: ignore[no-any-return]
+
+    def largest(self, rows: Input) -> list[torch.Tensor]:
+        """The largest ‖x − c‖², then the largest |x − c| of every chunk, each on the device."""
+        norms, sizes = [], []
+        for part in self.chunks():
+            own = self.centered(rows, part)
+            norms.append(torch.linalg.vector_norm(own.double(), dim=1).square_())
+            sizes.append(torch.linalg.vector_norm(own, math.inf))
+        whole = self.cache["norms", rows] = norms[0] if len(norms) == 1 else torch.cat(norms)
+        return [whole.max(), *sizes]
+
+    def middle(self, rows: Input) -> torch.Tensor:
+        """About the mean of the rows, from `SOME` of them, in float64."""
+        some = self.matrices[rows][:: max(1, self.n // SOME)]
+        return some.sum(0, dtype=torch.float64) / len(some)
 
     def chunks(self) -> Iterator[slice]:
         """The rows in parts whose copies in another precision are small beside the rest."""
@@ -73,7 +100,9 @@ class DeviceSide:
         return cut(0, self.n, max(1, CHUNK // widest))
 
 
-def to_device(X: Any, name: str, beside: torch.Tensor | None = None) -> torch.Tensor:
+def to_device(
+    X: Any, name: str, beside: torch.Tensor | None = None, checked: bool = True
+) -> torch.Tensor:
     """A validated 2-D floating tensor: where it is, on the device of `beside`, or as configured."""
     if not isinstance(X, torch.Tensor):
         rows = numeric(X)
@@ -92,8 +121,8 @@ def to_device(X: Any, name: str, beside: torch.Tensor | None = None) -> torch.Te
         raise TypeError(f"a kernel on vectors needs real numbers; {name} is {X.dtype}")
     if not X.dtype.is_floating_point and X.dtype not in NARROW:
         X = X.double()
-    if X.dtype.is_floating_point and not all_finite(X):
-        raise ValueError(f"{name} contains NaN or infinite values; drop or fill in those rows")
+    if checked:
+        check_finite(X, name)
     return X
 
 
@@ -101,45 +130,53 @@ def to_device(X: Any, name: str, beside: torch.Tensor | None = None) -> torch.Te
 # milliseconds: few and common ones are used here, where every process starts.
 
 
-def all_finite(X: torch.Tensor) -> bool:
-    """Whether no entry is NaN or infinite; a sum shows nearly always that there is none."""
-    return math.isfinite(float(X.sum(dtype=torch.float64))) or bool(torch.isfinite(X).all())
+def check_finite(X: torch.Tensor, name: str) -> None:
+    """Raise ValueError if an entry is NaN or infinite; a sum shows nearly always that none is."""
+    if not X.dtype.is_floating_point or math.isfinite(float(X.sum(dtype=torch.float64))):
+        return
+    if not bool(torch.isfinite(X).all()):
+        raise ValueError(f"{name} contains NaN or infinite values; drop or fill in those rows")
 
 
 def squared_norms(X: torch.Tensor) -> torch.Tensor:
     return (X * X).sum(1)
 
 
-def largest_norm(side: DeviceSide, rows: Input) -> float:
-    """The largest ‖x − c‖² of the rows about their center."""
-    parts = (side.take(part) for part in side.chunks())
-    return max(float(squared_norms(part.centered(rows)).max()) for part in parts)
+def row_vector(formula: Formula, side: DeviceSide) -> torch.Tensor:
+    """A formula in statistics of one row, for every row, in float64."""
+    known: dict[Formula, Any] = {n: _row_statistic(n, side) for n in statistics(formula)}
+    value = evaluate_torch(formula, known)
+    if not isinstance(value, torch.Tensor) or value.ndim == 0:
+        value = torch.full((side.n,), float(value), dtype=torch.float64, device=side.device)
+    return value.contiguous()
 
 
-def row_vector(formula: Formula, side: DeviceSide, dtype: torch.dtype) -> torch.Tensor:
-    """A formula in statistics of one row, for every row; evaluated in float64."""
-    parts = []
-    for rows in side.chunks():
-        part = side if rows == slice(0, side.n) else side.take(rows)
-        known: dict[Formula, Any] = {n: _row_statistic(n, part) for n in statistics(formula)}
-        value = evaluate_torch(formula, known)
-        if not isinstance(value, torch.Tensor) or value.ndim == 0:
-            value = torch.full((part.n,), float(value), dtype=torch.float64, device=side.device)
-        parts.append(value)
-    value = torch.cat(parts)
-    if not all_finite(value):
-        raise ValueError(
-            f"k cannot be computed for some row: {formula!r} overflows or is not defined there; "
-            "scale the data or use float64"
-        )
-    return value.to(dtype).contiguous()
+def largest_of(
+    formulas: Sequence[Sequence[Formula]], values: Sequence[Sequence[torch.Tensor]]
+) -> list[list[float]]:
+    """The largest row value of each formula, by size, in one wait for the device."""
+    flat = [torch.linalg.vector_norm(v, math.inf) for side in values for v in side]
+    found = iter(torch.stack(flat).tolist() if flat else ())
+    largest = [[next(found) for _ in side] for side in values]
+    for formula, top in zip(chain(*formulas), chain(*largest), strict=True):
+        if not math.isfinite(top):
+            raise ValueError(
+                f"k cannot be computed for some row: {formula!r} overflows or is not defined "
+                "there; scale the data or use float64"
+            )
+    return largest
 
 
 def _row_statistic(node: Formula, side: DeviceSide) -> torch.Tensor:
+    plain = node.op == "sqnorm" and side.centers.get(node.value[1]) is None
+    if plain or node.op == "prepared_norm":
+        return side.norms(node.value[1])
+    return torch.cat([_of_some_rows(node, side.take(part)) for part in side.chunks()])
+
+
+def _of_some_rows(node: Formula, side: DeviceSide) -> torch.Tensor:
     if node.op == "sqnorm":
         return squared_norms(side.matrices[node.value[1]].double())
-    if node.op == "prepared_norm":
-        return squared_norms(side.centered(node.value[1]).double())
     if node.op == "prepared_shift":
         center = side.centers[node.value[1]]
         assert center is not None

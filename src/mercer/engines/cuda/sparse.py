@@ -14,17 +14,18 @@ import torch
 
 from mercer._arrays import host, is_sparse
 from mercer._config import get_config
-from mercer.engines.cuda.gram import TOLERANCE, CudaGram
+from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.memory import device_limit
+from mercer.engines.cuda.methods import look, rounding, tolerance_of
 from mercer.engines.cuda.ops import CHUNK
-from mercer.engines.cuda.rows import DeviceSide, row_vector
+from mercer.engines.cuda.rows import DeviceSide, largest_of, row_vector
 from mercer.engines.cuda.streamed import RESIDENT
 from mercer.formula import Formula
 from mercer.formula.inputs import check_finite, numeric
 from mercer.formula.nodes import ROOT, Input, statistics
-from mercer.gram.accuracy import Method, needs_double
+from mercer.gram.accuracy import Method, needs_double, slope_between
 from mercer.gram.base import simplified
-from mercer.gram.form import compile_program
+from mercer.gram.form import compile_program, form_of
 from mercer.gram.rows import check_widths, numeric_inputs
 
 #: Share of numbers that are stored, below which a sparse product is the faster one.
@@ -40,12 +41,12 @@ def sparse_gram(kernel: Any, X: Any, Z: Any) -> SparseGram | None:
     if not _stay_sparse(formula, sides, device):
         return None
     gram = SparseGram(kernel, X, Z)
-    distances = [node for node in statistics(formula) if node.op == "sqdist"]
-    limit = TOLERANCE["high"] if gram.torch_dtype == torch.float32 else 2e-13
     # No center can be taken off sparse rows: far from zero the product would cancel.
-    for node in distances:
-        ends = gram._ends(node.value, gram._x, gram._z)
-        if gram._error(node, X.shape[1], ends, "high") > limit:
+    dtype = gram.torch_dtype
+    ends = look(gram._x, gram._z, dtype)[ROOT].ends(False)
+    for node in form_of(formula).distances:
+        error = rounding(X.shape[1], ends, "high", dtype) * slope_between(formula, node, ends)
+        if error > tolerance_of("high", dtype):
             return None
     return gram
 
@@ -150,7 +151,9 @@ class SparseGram(CudaGram):
         self.methods: dict[Input, Method] = {ROOT: Method("product", reason="sparse")}
         self.program: Any = compile_program(self.formula, self.methods)
         for side, formulas in ((a, self.program.row_x), (b, self.program.row_z)):
-            side.values = tuple(row_vector(f, side, self.torch_dtype) for f in formulas)
+            values = [row_vector(f, side) for f in formulas]
+            largest_of([formulas], [values])
+            side.values = tuple(v.to(self.torch_dtype) for v in values)
         self.shape: tuple[int, int] = (len(x), len(z))
         self._x, self._z = a, b
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+from functools import cache
 from typing import Any
 
 import torch
@@ -44,9 +45,13 @@ def usable(gram: Any) -> bool:
     if not (gram.device.type == "cuda" or _interpreted()):
         return False
     if "usable" not in gram.shared:
-        known = renderable(gram.program)
-        gram.shared["usable"] = known and importlib.util.find_spec("triton") is not None
+        gram.shared["usable"] = has_triton() and renderable(gram.program)
     return bool(gram.shared["usable"])
+
+
+@cache
+def has_triton() -> bool:
+    return importlib.util.find_spec("triton") is not None
 
 
 def describe(gram: Any) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from mercer.engines.cuda import exponential
@@ -115,8 +116,17 @@ def render(
     """`kind`: "vector", "vectors", "halves", "symmetric" or "dense". `ptx`: whether there is PTX.
     `few`: the columns of statistics that have so few of them that the panel's rows stay in
     registers."""
-    folds = {i: layout.fold for i, layout in layouts.items() if layout.fold is not None}
-    writer = Writer(folded(program, folds), layouts, few)
+    below = tuple(layout.below for layout in layouts.values())
+    return _render(program, tuple(layouts.items()), below, kind, ptx, tuple((few or {}).items()))
+
+
+@lru_cache(maxsize=256)
+def _render(
+    program: Program, layouts: Any, below: tuple[float, ...], kind: str, ptx: bool, few: Any
+) -> Rendered:
+    """`render`, once for all rows; `below` is in the text, and in no comparison of layouts."""
+    folds = {i: layout.fold for i, layout in layouts if layout.fold is not None}
+    writer = Writer(folded(program, folds), dict(layouts), dict(few))
     # Where all that is left for a pair is an exponential, the unit for it is the bottleneck.
     if kind == "halves":
         writer.exp2 = exponential.halves_source() if ptx else exponential.PLAIN_HALVES

@@ -43,8 +43,9 @@ class Parameters:
     def children(self) -> tuple[tuple[str, Kernel], ...]:
         """The kernels among the parameters, by name."""
         if "_children" not in self.__dict__:  # kept, because it is asked for often
-            found = tuple((name, value) for name, value in self._fields() if _is_kernel(value))
-            self._set("_children", found)
+            self.__dict__["_children"] = tuple(
+                f for f in self._fields() if isinstance(f[1], Parameters)
+            )
         return self.__dict__["_children"]  # type: ignore[no-any-return]
 
     def _fields(self) -> list[tuple[str, Any]]:
@@ -103,7 +104,7 @@ class Parameters:
         parts = dict(self.parts())
         found: dict[str, Any] = {}
         for short, path in self.short_names().items():
-            own = (f for f in parts[path]._fields() if not _is_kernel(f[1]))
+            own = (f for f in parts[path]._fields() if not isinstance(f[1], Parameters))
             found |= {f"{short}__{name}": value for name, value in own}
         return found
 
@@ -161,7 +162,7 @@ class Parameters:
                 own |= {head: value} if head in known else self.by_spelling(head, value)
         for head, inner in nested.items():
             child = own.get(head, known[head])
-            if not _is_kernel(child):
+            if not isinstance(child, Parameters):
                 raise ValueError(f"the parameter {head!r} of {type(self).__name__} has no parts")
             own[head] = child.set_params(**inner)
         return dataclasses.replace(self, **own)  # type: ignore[type-var]
@@ -210,17 +211,16 @@ class Parameters:
             try:
                 self.__dict__[name] = check(value)
             except (TypeError, ValueError):
-                word = isinstance(value, str) and value in WORDS
-                why = f"data choose {self._widths_there_are()}" if word else ""
+                why = ""
+                if isinstance(value, str) and value in WORDS:
+                    widths = [name for name, each in self.parameters.items() if as_width(each)]
+                    only = f"only its {' and '.join(widths)}" if widths else ""
+                    why = f"data choose {only or 'no parameter of this kernel'}"
                 checked(type(self).__name__, name, value, check, why)
         self._check_together()
 
     def _check_together(self) -> None:
         """What no declaration of a single parameter can say."""
-
-    def _widths_there_are(self) -> str:
-        names = [name for name, check in self.parameters.items() if as_width(check)]
-        return f"only its {' and '.join(names)}" if names else "no parameter of this kernel"
 
     def _tex(self, name: str, symbol: str, of: Callable[[Any], Any] = lambda value: value) -> str:
         """A number in LaTeX, `of` the parameter; the symbol where data is still to choose it."""
@@ -301,16 +301,12 @@ class Part:
     words = "a Kernel"
 
     def __call__(self, value: Any) -> Any:
-        if not _is_kernel(value):
+        if not isinstance(value, Parameters):
             raise TypeError
         return value
 
     def bad(self) -> Iterable[Any]:
         return (3, None, "linear()", [1.0])
-
-
-def _is_kernel(value: Any) -> bool:
-    return isinstance(value, Parameters)
 
 
 def is_number(value: Any) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone, is_classifier
@@ -23,7 +23,6 @@ from mercer._bases import BaseEstimator, MetaEstimatorMixin
 from mercer._config import get_config
 from mercer._examples import count, take
 from mercer._parameters import (
-    Anything,
     Check,
     Count,
     Number,
@@ -34,7 +33,7 @@ from mercer._parameters import (
 )
 from mercer.gram import host_gram
 from mercer.gram.rows import as_rows, check_not_empty
-from mercer.kernels.estimators import estimator
+from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import classes_of, encode, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin
 from mercer.learners.intervals.deletion import Deletions
@@ -175,19 +174,11 @@ class ConformalRegressor(RegressorMixin, _Conformal):
         of f, or of the outer quantiles of a model that has them (below 0 for inside).
     """
 
-    _parameters: ClassVar[dict[str, Check]] = {
-        "model": Anything(),
-        "method": OneOf("auto", "jackknife+", "cv+", "split"),
-        "cv": Count(2),
-        "calibration_share": MISS_RATE,
-        "random_state": Anything(),
-    }
-
     model: Any = None
-    method: str = "auto"
+    method: str = parameter(OneOf("auto", "jackknife+", "cv+", "split"), default="auto")
     _: KW_ONLY
-    cv: int = 10
-    calibration_share: float = 0.5
+    cv: int = parameter(Count(2), default=10)
+    calibration_share: float = parameter(MISS_RATE, default=0.5)
     random_state: Any = None
 
     def _base(self) -> Any:
@@ -340,15 +331,9 @@ class ConformalClassifier(ClassifierMixin, _Conformal):
         The score of the true class of each example kept for calibration.
     """
 
-    _parameters: ClassVar[dict[str, Check]] = {
-        "model": Anything(),
-        "calibration_share": MISS_RATE,
-        "random_state": Anything(),
-    }
-
     model: Any = None
     _: KW_ONLY
-    calibration_share: float = 0.5
+    calibration_share: float = parameter(MISS_RATE, default=0.5)
     random_state: Any = None
 
     def _base(self) -> Any:

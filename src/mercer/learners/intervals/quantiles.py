@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import LinAlgError
 
 from mercer._arrays import host, unit_of
 from mercer._examples import take
-from mercer._parameters import Check, Either, Number, OneOf, Positive, Several
+from mercer._parameters import Either, Number, OneOf, Positive, Several
 from mercer.gram import host_gram
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import estimator
+from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._device import RegressorMixin
 from mercer.learners.intervals.deletion import Deletions
 from mercer.learners.ridges.leave_one_out import PENALTY_ROWS, leave_one_out_alpha
@@ -69,20 +68,11 @@ class KernelQuantileRegressor(RegressorMixin, SupportVectorBase):
     array([[1.2, 3.3]])
     """
 
-    _parameters: ClassVar[dict[str, Check]] = SupportVectorBase._parameters | {
-        "quantiles": Several(Number(0.0, 1.0, open_low=True, open_high=True)),
-        "C": Either(Positive(), OneOf("loo")),
-    }
-
     kernel: Any = DEFAULT
-    quantiles: Any = (0.1, 0.5, 0.9)
-    C: Any = "loo"
-    _: KW_ONLY
-    gamma: Any = None
-    degree: Any = None
-    coef0: Any = None
-    tol: float = 1e-3
-    max_iter: int = -1
+    quantiles: Any = parameter(
+        Several(Number(0.0, 1.0, open_low=True, open_high=True)), default=(0.1, 0.5, 0.9)
+    )
+    C: Any = parameter(Either(Positive(), OneOf("loo")), default="loo")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for one f per level. Weights multiply the deviations."""

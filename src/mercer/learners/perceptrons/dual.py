@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -13,13 +13,13 @@ from mercer._arrays import host, is_chunked, is_sparse, is_tensor, like
 from mercer._examples import count as n_rows
 from mercer._examples import take
 from mercer._notices import warn
-from mercer._parameters import Check, Count, Maybe, OneOf, check_parameters, checked
+from mercer._parameters import Count, Maybe, OneOf, check_parameters, checked
 from mercer.expansion import KernelExpansion
 from mercer.gram import diagonal, host_gram, solver_gram
 from mercer.kernels import DEFAULT, Gaussian, as_kernel
-from mercer.kernels.estimators import ONLY_KERNEL, estimator
+from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import KernelLearner, targets
-from mercer.learners.perceptrons.shared import PerceptronBase, Trace, Visit
+from mercer.learners.perceptrons.shared import EPOCHS, PerceptronBase, Trace, Visit
 from mercer.solvers.online.budget import POLICIES, Store
 from mercer.solvers.online.fit import learn_dual, learn_on_budget
 from mercer.solvers.online.run import Schedule
@@ -124,32 +124,14 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
     array([ 1, -1])
     """
 
-    _parameters: ClassVar[dict[str, Check]] = PerceptronBase._parameters | {
-        **ONLY_KERNEL,
-        "budget": Maybe(Count()),
-        "budget_policy": OneOf(*POLICIES),
-        "order": OneOf("exact", "mixed"),
-    }
     _learns_from_pieces = True
 
     kernel: Any = DEFAULT
-    epochs: float = 10
+    epochs: float = parameter(EPOCHS, default=10)
     _: KW_ONLY
-    fit_intercept: bool = False
-    averaging: str = "last"
-    tie: str = "mistake"
-    margin: float = 0.0
-    learning_rate: float = 1.0
-    multi_class: str = "native"
-    max_updates: int | None = None
-    validation_fraction: float | None = None
-    n_iter_no_change: int = 5
-    budget: int | None = None
-    budget_policy: str = "oldest"
-    order: str = "exact"
-    class_weight: Any = None
-    shuffle: bool = True
-    random_state: Any = None
+    budget: int | None = parameter(Maybe(Count()), default=None)
+    budget_policy: str = parameter(OneOf(*POLICIES), default="oldest")
+    order: str = parameter(OneOf("exact", "mixed"), default="exact")
 
     # --- learning ---------------------------------------------------------------------------
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -15,14 +14,14 @@ from mercer._bases import BaseEstimator
 from mercer._config import get_config
 from mercer._examples import count as n_rows
 from mercer._examples import take
-from mercer._parameters import Anything, Check, check_parameters
+from mercer._parameters import check_parameters
 from mercer.expansion import KernelExpansion
 from mercer.gram import diagonal
 from mercer.kernels import Linear
 from mercer.kernels.catalog import check_function, resolve
-from mercer.kernels.estimators import estimator
+from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import targets
-from mercer.learners.perceptrons.shared import PerceptronBase, Trace, Visit
+from mercer.learners.perceptrons.shared import EPOCHS, PerceptronBase, Trace, Visit
 from mercer.learners.saving import Savable
 from mercer.solvers.online.fit import learn_primal
 from mercer.solvers.online.run import Schedule
@@ -66,25 +65,8 @@ validation_fraction, n_iter_no_change, class_weight, shuffle, random_state
     array([[2., 1.]])
     """
 
-    _parameters: ClassVar[dict[str, Check]] = PerceptronBase._parameters | {
-        "feature_map": Anything()
-    }
-
     feature_map: Any = None
-    epochs: float = 10
-    _: KW_ONLY
-    fit_intercept: bool = False
-    averaging: str = "last"
-    tie: str = "mistake"
-    margin: float = 0.0
-    learning_rate: float = 1.0
-    multi_class: str = "native"
-    max_updates: int | None = None
-    validation_fraction: float | None = None
-    n_iter_no_change: int = 5
-    class_weight: Any = None
-    shuffle: bool = True
-    random_state: Any = None
+    epochs: float = parameter(EPOCHS, default=10)
 
     # --- learning ---------------------------------------------------------------------------
 

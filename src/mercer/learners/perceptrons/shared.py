@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY, field
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,8 +15,6 @@ from mercer._config import config
 from mercer._lazy import record
 from mercer._notices import NumericalWarning, warn
 from mercer._parameters import (
-    Anything,
-    Check,
     Count,
     Flag,
     Maybe,
@@ -27,6 +26,7 @@ from mercer._parameters import (
     random_from,
 )
 from mercer._steps import recorded
+from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import check_fitted, classes_of, encode
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners._options import NotConverged, class_factors, labeled, weights_or_none
@@ -106,41 +106,32 @@ class Trace:
             )
 
 
+#: The rule of `epochs`, which both perceptrons take right behind what they are made of.
+EPOCHS = Positive(why="a part of a pass is allowed: 0.5 visits half of the examples")
+
+
+@estimator
 class PerceptronBase(ClassifierMixin):
     """Options, labels and the record of a run; a subclass learns and scores."""
 
-    _parameters: ClassVar[dict[str, Check]] = {
-        "epochs": Positive(why="a part of a pass is allowed: 0.5 visits half of the examples"),
-        "fit_intercept": Flag(),
-        "averaging": OneOf("last", "average", "vote"),
-        "tie": OneOf("mistake", "first"),
-        "margin": NonNegative(),
-        "learning_rate": Positive(why="with 0 nothing is learned"),
-        "multi_class": OneOf("native", "ovr"),
-        "max_updates": Maybe(Count()),
-        "validation_fraction": Maybe(Number(0, 1, open_low=True, open_high=True)),
-        "n_iter_no_change": Count(),
-        "class_weight": Anything(),
-        "shuffle": Flag(),
-        "random_state": Anything(),
-    }
-    # The parameters, which the subclasses' constructors store.
-    epochs: float
-    fit_intercept: bool
-    averaging: str
-    tie: str
-    margin: float
-    learning_rate: float
-    multi_class: str
-    max_updates: int | None
-    validation_fraction: float | None
-    n_iter_no_change: int
-    class_weight: Any
-    shuffle: bool
-    random_state: Any
+    classes_: np.ndarray = field(init=False)
+    _memory: Memory = field(init=False)
 
-    classes_: np.ndarray
-    _memory: Memory
+    _: KW_ONLY
+    fit_intercept: bool = parameter(Flag(), default=False)
+    averaging: str = parameter(OneOf("last", "average", "vote"), default="last")
+    tie: str = parameter(OneOf("mistake", "first"), default="mistake")
+    margin: float = parameter(NonNegative(), default=0.0)
+    learning_rate: float = parameter(Positive(why="with 0 nothing is learned"), default=1.0)
+    multi_class: str = parameter(OneOf("native", "ovr"), default="native")
+    max_updates: int | None = parameter(Maybe(Count()), default=None)
+    validation_fraction: float | None = parameter(
+        Maybe(Number(0, 1, open_low=True, open_high=True)), default=None
+    )
+    n_iter_no_change: int = parameter(Count(), default=5)
+    class_weight: Any = None
+    shuffle: bool = parameter(Flag(), default=True)
+    random_state: Any = None
 
     # --- options ----------------------------------------------------------------------------
 
@@ -151,7 +142,7 @@ class PerceptronBase(ClassifierMixin):
         margin, rate = float(self.margin), float(self.learning_rate)
         return Rule(outputs, ranked, self.tie == "first", margin, rate, bool(self.fit_intercept))
 
-    def _schedule(self, examples: Any, random: Any, weights: Any = None) -> Schedule:
+    def _schedule(self: Any, examples: Any, random: Any, weights: Any = None) -> Schedule:
         order = random if self.shuffle else None
         examples = with_weight(examples, weights)
         return Schedule(examples, float(self.epochs), order, self._most_updates(), weights)
@@ -276,7 +267,7 @@ class PerceptronBase(ClassifierMixin):
                 NumericalWarning,
             )
 
-    def _warn_of_mistakes(self, outcome: Outcome, held: Any) -> None:
+    def _warn_of_mistakes(self: Any, outcome: Outcome, held: Any) -> None:
         """The last predictor is the one of interest, and its last epoch was not clean: say so."""
         stopped = outcome.interrupted or self.n_mistakes_ >= self._most_updates()
         if outcome.converged or stopped or held is not None:

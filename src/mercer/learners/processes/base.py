@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, field
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -12,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._examples import count, widened
 from mercer._notices import DataWarning, warn
-from mercer._parameters import Anything, Check, Count, Maybe, OneOf, Positive, random_from
-from mercer.kernels.estimators import ONLY_KERNEL
+from mercer._parameters import Count, Maybe, OneOf, Positive, random_from
+from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import KernelLearner
 from mercer.learners._options import check_width, warn_if_stopped
 from mercer.learners.processes.learning import Search, largest
@@ -29,29 +30,24 @@ LEAST_EVIDENCE = 2.0
 WIDTH_FACTORS = (3.0, 10.0, 30.0, 100.0, 1000.0)
 
 
+@estimator
 class Process(KernelLearner):
     """Learns θ, the logarithms of a kernel's numbers, by the `_evidence` that a subclass has."""
 
-    _parameters: ClassVar[dict[str, Check]] = {
-        **ONLY_KERNEL,
-        "optimizer": Maybe(OneOf("lbfgs")),
-        "bounds": Anything(),
-        "n_restarts": Count(0),
-        "tol": Positive(why="the maximum itself is never reached"),
-        "max_iter": Count(),
-        "random_state": Anything(),
-    }
     _needs_width = False
     #: Whether the last number of θ is that of the noise.
     _learns_noise = False
-    optimizer: str | None
-    bounds: Any
-    n_restarts: int
-    tol: float
-    max_iter: int
-    random_state: Any
-    X_train_: Any
-    y_train_: np.ndarray
+
+    X_train_: Any = field(init=False)
+    y_train_: np.ndarray = field(init=False)
+
+    _: KW_ONLY
+    optimizer: str | None = parameter(Maybe(OneOf("lbfgs")), default="lbfgs")
+    bounds: Any = None
+    n_restarts: int = parameter(Count(0), default=0)
+    tol: float = parameter(Positive(why="the maximum itself is never reached"), default=1e-5)
+    max_iter: int = parameter(Count(), default=200)
+    random_state: Any = None
 
     def _evidence(
         self, theta: np.ndarray, slopes: bool, rows: np.ndarray | None = None

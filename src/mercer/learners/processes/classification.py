@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit
@@ -14,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._arrays import winners
 from mercer._config import get_config
 from mercer._examples import count, take, widened
-from mercer._parameters import Check
 from mercer.expansion import KernelExpansion
 from mercer.gram import host_gram
 from mercer.kernels import DEFAULT
@@ -71,17 +69,9 @@ class GaussianProcessClassifier(ClassifierMixin, Process):
            [0.5  , 0.5  ]])
     """
 
-    _parameters: ClassVar[dict[str, Check]] = Process._parameters
     _keeps_rows_in_place = False  # Newton's exact steps and what follows from them are LAPACK's
 
     kernel: Any = DEFAULT
-    _: KW_ONLY
-    optimizer: str | None = "lbfgs"
-    bounds: Any = None
-    n_restarts: int = 0
-    tol: float = 1e-5
-    max_iter: int = 200
-    random_state: Any = None
 
     # --- learning ---------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -12,7 +12,6 @@ from mercer._arrays import host, like, unit_of
 from mercer._bases import MultiOutputMixin
 from mercer._examples import count, take, widened
 from mercer._parameters import (
-    Check,
     Count,
     Either,
     Flag,
@@ -25,7 +24,7 @@ from mercer._parameters import (
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT, Kernel
-from mercer.kernels.estimators import estimator
+from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._device import RegressorMixin
 from mercer.learners._options import weights_or_none
 from mercer.learners.processes.base import Process
@@ -121,30 +120,19 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
     (array([0.998, 0.001]), array([0.   , 0.709]))
     """
 
-    _parameters: ClassVar[dict[str, Check]] = Process._parameters | {
-        "noise": Either(NonNegative(), OneOf("learn"), Several(NonNegative())),
-        "normalize_y": Flag(),
-        "solver": OneOf("auto", "exact", "variational"),
-        "n_centers": Maybe(Count()),
-        "centers": CenterChoice(),
-    }
     # Of models from files that were written before there were centers, or weights.
     centers_: np.ndarray | None = field(default=None, init=False)
     _weights: np.ndarray | None = field(default=None, init=False)
 
     kernel: Any = DEFAULT
-    noise: Any = "learn"
+    noise: Any = parameter(
+        Either(NonNegative(), OneOf("learn"), Several(NonNegative())), default="learn"
+    )
     _: KW_ONLY
-    optimizer: str | None = "lbfgs"
-    bounds: Any = None
-    normalize_y: bool = True
-    solver: str = "auto"
-    n_centers: int | None = None
-    centers: Any = "uniform"
-    n_restarts: int = 0
-    tol: float = 1e-5
-    max_iter: int = 200
-    random_state: Any = None
+    normalize_y: bool = parameter(Flag(), default=True)
+    solver: str = parameter(OneOf("auto", "exact", "variational"), default="auto")
+    n_centers: int | None = parameter(Maybe(Count()), default=None)
+    centers: Any = parameter(CenterChoice(), default="uniform")
 
     # --- learning ---------------------------------------------------------------------------
 

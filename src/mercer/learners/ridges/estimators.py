@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, field
 from functools import cached_property, partial
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
@@ -13,8 +13,6 @@ from mercer._arrays import host, is_chunked, like, unit_of, winners
 from mercer._bases import MultiOutputMixin
 from mercer._examples import count as n_rows
 from mercer._parameters import (
-    Anything,
-    Check,
     Count,
     Either,
     Flag,
@@ -28,7 +26,7 @@ from mercer._parameters import (
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import KERNEL, estimator
+from mercer.kernels.estimators import NumbersBeside, estimator, parameter
 from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import (
     ClassifierMixin,
@@ -62,42 +60,24 @@ def as_columns(targets: Any) -> Any:
 
 
 @estimator
-class RidgeBase(Stepwise, KernelLearner):
+class RidgeBase(Stepwise, NumbersBeside, KernelLearner):
     """Fits targets (N, T) by one of the solvers, and predicts."""
 
     _learns_from_pieces = True
     _targets: np.ndarray | None = field(default=None, init=False)
 
-    _parameters: ClassVar[dict[str, Check]] = {
-        **KERNEL,
-        "alpha": Either(Several(NonNegative()), OneOf("loo")),
-        "alphas": Maybe(Several(Positive())),
-        "alpha_per_target": Flag(),
-        "fit_intercept": Flag(),
-        "solver": OneOf("auto", more=lambda: solvers_for("ridge")),
-        "n_centers": Maybe(Count()),
-        "centers": CenterChoice(),
-        "preconditioner": Maybe(OneOf("nystrom", "cholesky")),
-        "tol": Positive(why="a residual of 0 is never reached"),
-        "max_iter": Count(),
-        "random_state": Anything(),
-    }
-
     kernel: Any = DEFAULT
-    alpha: Any = "loo"
+    alpha: Any = parameter(Either(Several(NonNegative()), OneOf("loo")), default="loo")
     _: KW_ONLY
-    gamma: Any = None
-    degree: Any = None
-    coef0: Any = None
-    alphas: Any = None
-    alpha_per_target: bool = False
-    fit_intercept: bool = True
-    solver: str = "auto"
-    n_centers: int | None = None
-    centers: Any = "uniform"
-    preconditioner: str | None = "nystrom"
-    tol: float = 1e-6
-    max_iter: int = 1000
+    alphas: Any = parameter(Maybe(Several(Positive())), default=None)
+    alpha_per_target: bool = parameter(Flag(), default=False)
+    fit_intercept: bool = parameter(Flag(), default=True)
+    solver: str = parameter(OneOf("auto", more=lambda: solvers_for("ridge")), default="auto")
+    n_centers: int | None = parameter(Maybe(Count()), default=None)
+    centers: Any = parameter(CenterChoice(), default="uniform")
+    preconditioner: str | None = parameter(Maybe(OneOf("nystrom", "cholesky")), default="nystrom")
+    tol: float = parameter(Positive(why="a residual of 0 is never reached"), default=1e-6)
+    max_iter: int = parameter(Count(), default=1000)
     random_state: Any = None
 
     # --- fitting ----------------------------------------------------------------------------
@@ -392,7 +372,6 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
     array(['a', 'b'], dtype='<U1')
     """
 
-    _parameters: ClassVar[dict[str, Check]] = RidgeBase._parameters | {"class_weight": Anything()}
     #: Whether y has a column of 0 and 1 for each label.
     _multilabel = False
 

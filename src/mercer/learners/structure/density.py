@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, field
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host
 from mercer._examples import count, take
-from mercer._parameters import Check, Either, Maybe, OneOf, Positive, Several
+from mercer._parameters import Either, Maybe, OneOf, Positive, Several
 from mercer.formula import Formula, simplify
 from mercer.kernels import DEFAULT, Kernel
-from mercer.kernels.estimators import ONLY_KERNEL, estimator
+from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import KernelLearner
 from mercer.learners._options import weights_or_none
 from mercer.learners.smoothers import divide
@@ -72,18 +72,15 @@ class KernelDensity(KernelLearner):
 
     _needs_psd = False
     _needs_width = False
-    _parameters: ClassVar[dict[str, Check]] = {
-        **ONLY_KERNEL,
-        "bandwidth": Either(OneOf("loo", "scott", "silverman"), Positive()),
-        "bandwidths": Maybe(Several(Positive())),
-    }
 
     bandwidths_tried_: tuple[tuple[float, float], ...] = field(init=False)
 
     kernel: Any = DEFAULT
-    bandwidth: Any = "loo"
+    bandwidth: Any = parameter(
+        Either(OneOf("loo", "scott", "silverman"), Positive()), default="loo"
+    )
     _: KW_ONLY
-    bandwidths: Any = None
+    bandwidths: Any = parameter(Maybe(Several(Positive())), default=None)
 
     def _with_numbers(self, kernel: Kernel, X: Any, sample_weight: Any) -> Kernel:
         """The bandwidth is the width that the data chooses here, so that words become 1."""

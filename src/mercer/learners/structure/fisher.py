@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, field
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import log_softmax
@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._arrays import host, like, winners
 from mercer._bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._examples import count
-from mercer._parameters import Check, Count, Maybe, NonNegative, Positive, Several
+from mercer._parameters import Count, Maybe, NonNegative, Positive, Several
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import ONLY_KERNEL, estimator
+from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import KernelLearner
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners._options import (
@@ -74,24 +74,18 @@ class KernelFisherDiscriminant(
     (array([0, 1]), (6, 1))
     """
 
-    _parameters: ClassVar[dict[str, Check]] = {
-        **ONLY_KERNEL,
-        "alpha": Positive(why="the scatter within classes alone is singular"),
-        "priors": Maybe(Several(NonNegative())),
-        "n_components": Maybe(Count()),
-        "tol": Positive(),
-        "max_iter": Count(),
-    }
     classes_: np.ndarray = field(init=False)
     expansion_: KernelExpansion = field(init=False)
 
     kernel: Any = DEFAULT
-    alpha: float = 0.1
+    alpha: float = parameter(
+        Positive(why="the scatter within classes alone is singular"), default=0.1
+    )
     _: KW_ONLY
-    priors: Any = None
-    n_components: int | None = None
-    tol: float = 1e-8
-    max_iter: int = 1000
+    priors: Any = parameter(Maybe(Several(NonNegative())), default=None)
+    n_components: int | None = parameter(Maybe(Count()), default=None)
+    tol: float = parameter(Positive(), default=1e-8)
+    max_iter: int = parameter(Count(), default=1000)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the directions and the means of the classes along them.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, field
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._arrays import host, like, winners
 from mercer._bases import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from mercer._examples import count
-from mercer._parameters import Anything, Check, Count, random_from
+from mercer._parameters import Count, random_from
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import ONLY_KERNEL, estimator
+from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import KernelLearner
 from mercer.learners._options import check_width, warn_if_stopped, weights_or_none
 from mercer.solvers.groups.lloyd import best_groups, first_labels
@@ -60,20 +60,13 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     (True, 0.025)
     """
 
-    _parameters: ClassVar[dict[str, Check]] = {
-        **ONLY_KERNEL,
-        "n_clusters": Count(),
-        "n_init": Count(),
-        "max_iter": Count(),
-        "random_state": Anything(),
-    }
     expansion_: KernelExpansion = field(init=False)
 
     kernel: Any = DEFAULT
-    n_clusters: int = 8
+    n_clusters: int = parameter(Count(), default=8)
     _: KW_ONLY
-    n_init: int = 10
-    max_iter: int = 300
+    n_init: int = parameter(Count(), default=10)
+    max_iter: int = parameter(Count(), default=300)
     random_state: Any = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, field
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -13,11 +13,11 @@ from mercer._arrays import host, is_sparse, like
 from mercer._bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._examples import count
 from mercer._notices import KernelWarning, NumericalWarning, warn
-from mercer._parameters import Check, Count, Flag, Maybe, NonNegative, OneOf
+from mercer._parameters import Count, Flag, Maybe, NonNegative, OneOf
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT, Kernel, Linear, NegativeSquaredDistance
-from mercer.kernels.estimators import KERNEL, estimator
+from mercer.kernels.estimators import NumbersBeside, estimator, parameter
 from mercer.learners._base import KernelLearner
 from mercer.learners._options import check_width, warn_if_stopped
 from mercer.learners.ridges.estimators import KernelRidge
@@ -31,7 +31,7 @@ HIDDEN, SHOWN_ROWS = 1e-3, 16
 
 
 @estimator
-class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelLearner):
+class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NumbersBeside, KernelLearner):
     """zⱼ(x) = Σᵢ uᵢⱼ k̃(xᵢ, x) / √λⱼ, where K̃ uⱼ = λⱼ uⱼ and K̃ is K of the centered φ.
 
     The coordinates of φ(x) along its directions of largest variance: linear PCA for the linear
@@ -90,26 +90,15 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelLearner
     array([1.])
     """
 
-    _parameters: ClassVar[dict[str, Check]] = {
-        **KERNEL,
-        "n_components": Maybe(Count()),
-        "center": Flag(),
-        "solver": OneOf("auto", "dense", "blocks"),
-        "fit_inverse_transform": Flag(),
-        "alpha": NonNegative(),
-    }
     expansion_: KernelExpansion = field(init=False)
 
     kernel: Any = DEFAULT
-    n_components: int | None = None
+    n_components: int | None = parameter(Maybe(Count()), default=None)
     _: KW_ONLY
-    gamma: Any = None
-    degree: Any = None
-    coef0: Any = None
-    center: bool = True
-    solver: str = "auto"
-    fit_inverse_transform: bool = False
-    alpha: float = 1.0
+    center: bool = parameter(Flag(), default=True)
+    solver: str = parameter(OneOf("auto", "dense", "blocks"), default="auto")
+    fit_inverse_transform: bool = parameter(Flag(), default=False)
+    alpha: float = parameter(NonNegative(), default=1.0)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the components. `y` is ignored."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, field
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.cluster import k_means
@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._arrays import host, like
 from mercer._bases import ClusterMixin
 from mercer._examples import count
-from mercer._parameters import Anything, Check, Count, Maybe, OneOf, random_from
+from mercer._parameters import Count, Maybe, OneOf, random_from
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import KERNEL, estimator
+from mercer.kernels.estimators import NumbersBeside, estimator, parameter
 from mercer.learners._base import KernelLearner
 from mercer.learners._options import check_width, warn_if_stopped
 from mercer.maps.centers import CenterChoice
@@ -24,7 +24,7 @@ from mercer.solvers.spectral.graph import embedding
 
 
 @estimator
-class SpectralClustering(ClusterMixin, KernelLearner):
+class SpectralClustering(ClusterMixin, NumbersBeside, KernelLearner):
     """K-means on the eigenvectors of D^(−½)(K − diag K)D^(−½), D the row sums: cuts of a graph.
 
     k(x, z) ≥ 0 is the weight of the edge between x and z. Groups are parts with strong edges inside
@@ -71,27 +71,16 @@ class SpectralClustering(ClusterMixin, KernelLearner):
     """
 
     _needs_psd = False
-    _parameters: ClassVar[dict[str, Check]] = {
-        **KERNEL,
-        "n_clusters": Count(),
-        "solver": OneOf("auto", "dense", "blocks", "nystrom"),
-        "n_centers": Maybe(Count()),
-        "centers": CenterChoice(),
-        "n_init": Count(),
-        "random_state": Anything(),
-    }
+
     expansion_: KernelExpansion = field(init=False)
 
     kernel: Any = DEFAULT
-    n_clusters: int = 8
+    n_clusters: int = parameter(Count(), default=8)
     _: KW_ONLY
-    solver: str = "auto"
-    n_centers: int | None = None
-    centers: Any = "uniform"
-    n_init: int = 10
-    gamma: Any = None
-    degree: Any = None
-    coef0: Any = None
+    solver: str = parameter(OneOf("auto", "dense", "blocks", "nystrom"), default="auto")
+    n_centers: int | None = parameter(Maybe(Count()), default=None)
+    centers: Any = parameter(CenterChoice(), default="uniform")
+    n_init: int = parameter(Count(), default=10)
     random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -16,10 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, is_chunked, is_tensor, like, winners
 from mercer._config import config
-from mercer._parameters import Anything, Check, Flag, Maybe, OneOf, Positive, Share
+from mercer._parameters import Flag, Maybe, OneOf, Positive, Share
 from mercer._steps import PairStep, recorded
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import estimator
+from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import classes_of
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners.svms.labels import quick_winners
@@ -102,31 +102,19 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
     array([1., 1., 1., 1.])
     """
 
-    _parameters: ClassVar[dict[str, Check]] = SupportVectorBase._parameters | {
-        "C": Positive(infinite=True, why="math.inf allows no error at all"),
-        "nu": Maybe(Share("it bounds the share of examples beyond the margin")),
-        "class_weight": Anything(),
-        "decision_function_shape": OneOf("ovr", "ovo"),
-        "break_ties": Flag(),
-        "probability": Flag(),
-        "random_state": Anything(),
-        "warm_start": Flag(),
-    }
-
     kernel: Any = DEFAULT
-    C: float = 1.0
+    C: float = parameter(
+        Positive(infinite=True, why="math.inf allows no error at all"), default=1.0
+    )
     _: KW_ONLY
-    nu: float | None = None
-    gamma: Any = None
-    degree: Any = None
-    coef0: Any = None
-    tol: float = 1e-3
+    nu: float | None = parameter(
+        Maybe(Share("it bounds the share of examples beyond the margin")), default=None
+    )
     class_weight: Any = None
-    decision_function_shape: str = "ovr"
-    break_ties: bool = False
-    probability: bool = False
-    max_iter: int = -1
-    warm_start: bool = False
+    decision_function_shape: str = parameter(OneOf("ovr", "ovo"), default="ovr")
+    break_ties: bool = parameter(Flag(), default=False)
+    probability: bool = parameter(Flag(), default=False)
+    warm_start: bool = parameter(Flag(), default=False)
     random_state: Any = None
 
     # --- fitting ----------------------------------------------------------------------------

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._bases import OutlierMixin
-from mercer._parameters import Check, Flag, Maybe, NonNegative, Positive, Share
+from mercer._parameters import Flag, Maybe, NonNegative, Positive, Share
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import estimator
+from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._device import RegressorMixin
 from mercer.learners.svms.shared import SupportVectorBase, sparse_like, weights_of
 from mercer.solvers.quadratic.problem import (
@@ -69,24 +69,16 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
     array([21.])
     """
 
-    _parameters: ClassVar[dict[str, Check]] = SupportVectorBase._parameters | {
-        "C": Positive(infinite=True, why="math.inf allows no error at all"),
-        "epsilon": NonNegative("errors up to epsilon cost nothing"),
-        "nu": Maybe(Share("it bounds the share of examples beyond the margin")),
-        "warm_start": Flag(),
-    }
-
     kernel: Any = DEFAULT
-    C: float = 1.0
-    epsilon: float = 0.1
+    C: float = parameter(
+        Positive(infinite=True, why="math.inf allows no error at all"), default=1.0
+    )
+    epsilon: float = parameter(NonNegative("errors up to epsilon cost nothing"), default=0.1)
     _: KW_ONLY
-    nu: float | None = None
-    gamma: Any = None
-    degree: Any = None
-    coef0: Any = None
-    tol: float = 1e-3
-    max_iter: int = -1
-    warm_start: bool = False
+    nu: float | None = parameter(
+        Maybe(Share("it bounds the share of examples beyond the margin")), default=None
+    )
+    warm_start: bool = parameter(Flag(), default=False)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for f."""
@@ -186,16 +178,8 @@ class KernelOneClass(OutlierMixin, SupportVectorBase):
     array([ 1, -1])
     """
 
-    _parameters: ClassVar[dict[str, Check]] = SupportVectorBase._parameters | {"nu": Share()}
-
     kernel: Any = DEFAULT
-    nu: float = 0.5
-    _: KW_ONLY
-    gamma: Any = None
-    degree: Any = None
-    coef0: Any = None
-    tol: float = 1e-3
-    max_iter: int = -1
+    nu: float = parameter(Share(), default=0.5)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Solve for w and ρ; y is ignored."""

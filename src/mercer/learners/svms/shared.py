@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, field
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,10 +13,10 @@ from mercer._arrays import host, is_chunked, is_sparse
 from mercer._config import config
 from mercer._examples import count
 from mercer._notices import warn
-from mercer._parameters import Among, Check, Count, Either, Positive
+from mercer._parameters import Among, Count, Either, Positive
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
-from mercer.kernels.estimators import KERNEL
+from mercer.kernels.estimators import NumbersBeside, estimator, parameter
 from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import as_scores
 from mercer.learners._options import NotConverged, check_width, finite_weights
@@ -25,22 +26,20 @@ from mercer.solvers.quadratic.problem import Solutions, Task, Tasks
 from mercer.solvers.requirements import resident
 
 
-class SupportVectorBase(KernelLearner):
+@estimator
+class SupportVectorBase(NumbersBeside, KernelLearner):
     """Fits by the solver of the place where X is, predicts by one product over support vectors."""
 
     _learns_from_pieces = True
-    _parameters: ClassVar[dict[str, Check]] = {
-        **KERNEL,
-        "tol": Positive(why="a gap of 0 is never reached"),
-        "max_iter": Either(Count(), Among(-1)),
-    }
-    tol: float
-    max_iter: int
 
-    expansion_: KernelExpansion
-    support_: np.ndarray
-    support_vectors_: Any
-    shape_fit_: tuple[int, ...]
+    expansion_: KernelExpansion = field(init=False)
+    support_: np.ndarray = field(init=False)
+    support_vectors_: Any = field(init=False)
+    shape_fit_: tuple[int, ...] = field(init=False)
+
+    _: KW_ONLY
+    tol: float = parameter(Positive(why="a gap of 0 is never reached"), default=1e-3)
+    max_iter: int = parameter(Either(Count(), Among(-1)), default=-1)
 
     # --- fitting ----------------------------------------------------------------------------
 

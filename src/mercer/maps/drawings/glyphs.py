@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._parameters import Check, Count, Maybe, Number, Pair
-from mercer.kernels.estimators import estimator
+from mercer._parameters import Count, Maybe, Number, Pair
+from mercer.kernels.estimators import estimator, parameter
 from mercer.maps._base import FeatureMap
 
 NAMES = ("loops", "3-joints", "4-joints", "angles", "ink")
@@ -50,15 +50,9 @@ class GlyphFeatures(FeatureMap):
     array([1., 1., 0.])
     """
 
-    _parameters: ClassVar[dict[str, Check]] = {
-        "shape": Maybe(Pair(Count())),
-        "threshold": Number(0, 1, open_low=True, open_high=True),
-        "angle": Number(0, 180, open_low=True, open_high=True),
-    }
-
-    shape: Any = None
-    threshold: float = 0.5
-    angle: float = 60.0
+    shape: Any = parameter(Maybe(Pair(Count())), default=None)
+    threshold: float = parameter(Number(0, 1, open_low=True, open_high=True), default=0.5)
+    angle: float = parameter(Number(0, 180, open_low=True, open_high=True), default=60.0)
 
     def _fit(self, X: Any) -> None:
         height, width = (1, X.shape[1]) if self.shape is None else self.shape

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import KW_ONLY
 from email.message import Message
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,9 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._bases import BaseEstimator, TransformerMixin
-from mercer._parameters import Check, Count, Maybe, OneOf, Several, check_parameters
+from mercer._parameters import Count, Maybe, OneOf, Several, check_parameters
 from mercer._progress import progress
-from mercer.kernels.estimators import estimator
+from mercer.kernels.estimators import estimator, parameter
 from mercer.maps.email.groups import GROUPS
 from mercer.maps.email.reading import Limits, Mail, read_mail
 
@@ -92,28 +92,16 @@ class EmailFeatures(TransformerMixin, BaseEstimator):
     np.float64(4.0)
     """
 
-    _parameters: ClassVar[dict[str, Check]] = {
-        "groups": Several(OneOf(*GROUPS)),
-        "min_df": Count(),
-        "max_features": Maybe(Count()),
-        "weighting": OneOf("log", "count", "binary"),
-        "norm": Maybe(OneOf("group", "row")),
-        "max_text": Count(),
-        "max_header": Count(),
-        "max_parts": Count(),
-        "max_depth": Count(0),
-    }
-
-    groups: Iterable[str] = tuple(GROUPS)
+    groups: Iterable[str] = parameter(Several(OneOf(*GROUPS)), default=tuple(GROUPS))
     _: KW_ONLY
-    min_df: int = 1
-    max_features: int | None = None
-    weighting: str = "log"
-    norm: str | None = "group"
-    max_text: int = 200_000
-    max_header: int = 4_000
-    max_parts: int = 100
-    max_depth: int = 20
+    min_df: int = parameter(Count(), default=1)
+    max_features: int | None = parameter(Maybe(Count()), default=None)
+    weighting: str = parameter(OneOf("log", "count", "binary"), default="log")
+    norm: str | None = parameter(Maybe(OneOf("group", "row")), default="group")
+    max_text: int = parameter(Count(), default=200_000)
+    max_header: int = parameter(Count(), default=4_000)
+    max_parts: int = parameter(Count(), default=100)
+    max_depth: int = parameter(Count(0), default=20)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the names of the columns. `y` is ignored."""

@@ -83,7 +83,7 @@ def ridge(model: Any, table: Table, out: Outputs) -> None:
 
 def ridge_classifier(model: Any, table: Table, out: Outputs) -> None:
     if model._multilabel:
-        raise TypeError(
+        raise NotExportable(
             "KernelRidgeClassifier of several labels has no ONNX form: one per label has"
         )
     out.decision(_ridge_values(model, table), model.classes_)
@@ -110,7 +110,7 @@ def _ridge_values(model: Any, table: Table) -> Wire:
 
 
 def regressor(model: Any, table: Table, out: Outputs) -> None:
-    out.numbers("prediction", values_of(model.expansion_, table), 1, True)
+    expansion(model.expansion_, table, out)
 
 
 def process(model: Any, table: Table, out: Outputs) -> None:

@@ -9,6 +9,7 @@ another one, the kernels of `triton_launch` run, which give the same numbers mor
 from __future__ import annotations
 
 import importlib.util
+from functools import cache
 from typing import Any
 
 import torch
@@ -59,6 +60,11 @@ def serves(gram: Any, kind: str, layouts: dict[int, ProductLayout], diagonal: An
         return False
     if torch.cuda.get_device_capability(gram.device)[0] != 9:
         return False
+    return _has_gluon()
+
+
+@cache
+def _has_gluon() -> bool:
     return importlib.util.find_spec("triton.experimental.gluon") is not None
 
 

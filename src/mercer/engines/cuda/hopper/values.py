@@ -6,6 +6,8 @@ needed, `values(t0, rows, columns)` computes k. Expressions are written as in `t
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from mercer.engines.cuda import exponential
 from mercer.engines.cuda.folding import folded
 from mercer.engines.cuda.triton_source import ProductLayout, Rendered, Writer
@@ -14,6 +16,11 @@ from mercer.gram.form import Program
 
 def render_values(program: Program, layout: ProductLayout, scale: float) -> Rendered:
     """The module for a program of one product; `scale` undoes the factor of the rows."""
+    return _render_values(program, layout, layout.below, scale)
+
+
+@lru_cache(maxsize=256)
+def _render_values(program: Program, layout: ProductLayout, below: float, scale: float) -> Rendered:
     folds = {} if layout.fold is None else {0: layout.fold}
     writer = _ValuesWriter(folded(program, folds), {0: layout})
     writer.exp2 = exponential.EXP2

@@ -1,0 +1,150 @@
+"""How each distance is computed on a device: one look at the rows, and what it decides.
+
+A squared distance comes from the product of centered rows where the rounding of that product leaves
+k its digits; where only near pairs lose them, those are computed again from differences
+(`near_pairs`); else differences serve all pairs. One look at the rows, and one wait for the device,
+gives the largest norms about a center, the largest number, and whether all are finite.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from mercer.engines.cuda.half_precision import HALVES, ROUNDING, Exact, exact_scale
+from mercer.engines.cuda.operands import NARROW_COLUMNS
+from mercer.engines.cuda.rows import DeviceSide, check_finite
+from mercer.formula import Formula
+from mercer.formula.nodes import Input
+from mercer.gram.accuracy import (
+    NEAR,
+    Ends,
+    Method,
+    slope_between,
+    steady_from,
+    tolerates_rounding,
+)
+from mercer.gram.form import form_of
+from mercer.tuning import DIRECT_COLUMNS
+
+#: Rounding unit of a product of split operands, and of a single half-precision part.
+UNIT = {"high": 2.0**-22, "fast": 2.0**-11}
+#: Tolerated error of k, relative to its largest value: a little below what is promised.
+TOLERANCE = {"high": 8e-6, "fast": 1.6e-3}
+
+
+class Largest(NamedTuple):
+    """The largest ‖x − c‖² of X and of Z, and the largest number |x − c| of both."""
+
+    of_x: float
+    of_z: float
+    size: float
+
+    def ends(self, centered: bool, raw: float | None = None) -> Ends:
+        """The norms that decide; `raw`: the largest about 0, where it is known."""
+        most = max(self.of_x, self.of_z)
+        return Ends(most if raw is None else raw, most, self.of_z if centered else 0.0)
+
+
+def look(
+    x: DeviceSide, z: DeviceSide, dtype: torch.dtype, inputs: Iterable[Input] | None = None
+) -> dict[Input, Largest]:
+    """The largest numbers of each input's rows about their center, in one wait for the device."""
+    sides = [x] if z.cache is x.cache else [x, z]
+    found = {k: [side.largest(k) for side in sides] for k in (inputs or x.matrices)}
+    numbers = torch.stack([t.to(dtype) for own in found.values() for side in own for t in side])
+    rest = iter(numbers.tolist())
+    largest = {}
+    for key, own in found.items():
+        each = [[next(rest) for _ in side] for side in own]
+        largest[key] = Largest(each[0][0], each[-1][0], max(max(side[1:]) for side in each))
+    return largest
+
+
+def rounding(columns: int, ends: Ends, kind: str, dtype: torch.dtype) -> float:
+    """How far a squared distance from the product of such rows may be off."""
+    unit = UNIT[kind] if dtype == torch.float32 else 2.0**-52
+    # Roundings of many columns partly cancel: what is promised here is not a worst case.
+    share = 2 / math.sqrt(columns) if kind == "fast" else 1.0
+    return 2 * unit * ends.centered * share
+
+
+def tolerance_of(precision: str, dtype: torch.dtype) -> float:
+    """The error of k that is tolerated, relative to its largest value."""
+    return TOLERANCE[precision] if dtype == torch.float32 else 2e-13
+
+
+class Choice:
+    """The methods of a formula's distances for these rows, and what decided them.
+
+    `exact`: inputs that one half-precision part holds; `below`: the distances below which pairs are
+    computed again. The centers of the rows are brought into line.
+    """
+
+    def __init__(
+        self, formula: Formula, x: DeviceSide, z: DeviceSide, precision: str, dtype: torch.dtype
+    ) -> None:
+        self.formula, self.x, self.z = formula, x, z
+        self.precision, self.dtype = precision, dtype
+        self.below: dict[Input, float] = {}
+        distances = form_of(formula).distances
+        for node in distances:
+            # A center off the halves that were given might need more digits than one half.
+            if x.matrices[node.value].dtype not in HALVES:
+                x.centers[node.value] = z.middle(node.value).to(dtype)
+        self.largest: dict[Input, Largest] = look(x, z, dtype)
+        if not all(math.isfinite(number) for found in self.largest.values() for number in found):
+            for side, name in ((z, "Z"), (x, "X"))[z.cache is x.cache :]:
+                check_finite(side.raw, name)
+        single = dtype == torch.float32
+        wide = [k for k, m in x.matrices.items() if m.shape[1] > NARROW_COLUMNS]
+        found = {k: exact_scale(x.matrices[k], z.matrices[k]) for k in wide if single}
+        self.exact: dict[Input, Exact] = {k: e for k, e in found.items() if e is not None}
+        self.methods: dict[Input, Method] = {n.value: self._method(n) for n in distances}
+
+    def _recenter(self, key: Input, center: torch.Tensor | None) -> None:
+        self.x.centers[key] = None if center is None else center.to(self.dtype)
+        for side in (self.x, self.z):
+            side.cache.pop(("norms", key), None)
+        self.largest |= look(self.x, self.z, self.dtype, [key])
+
+    def _method(self, node: Formula) -> Method:
+        """How ‖x − z‖² is computed; what else the choice says is brought into line with it."""
+        key, columns = node.value, self.x.matrices[node.value].shape[1]
+        exact, tolerance = self.exact.get(key), tolerance_of(self.precision, self.dtype)
+        if exact is not None and not exact.grid:
+            # One part would no longer hold these halves once a center is taken off.
+            if self._error(node, "high")[0] <= tolerance:
+                return Method("product", False, "halves as they are")
+            del self.exact[key]
+        elif exact is not None:
+            center = (self.z.middle(key) * exact.scale).round() / exact.scale
+            self._recenter(key, center)
+            raw = math.sqrt(max(self.largest[key][:2])) + float(center.norm())
+            ends, numbers = self.largest[key].ends(True, raw**2), np.dtype(np.float32)
+            if not tolerates_rounding(self.formula, node, ends, ROUNDING / 2, numbers):
+                del self.exact[key]
+        if self.x.centers.get(key) is None:
+            self._recenter(key, self.z.middle(key))
+        # Where all split parts fit one product of tensor cores, full precision is kept.
+        kind = "high" if columns <= NARROW_COLUMNS or key in self.exact else self.precision
+        error, off, ends = self._error(node, kind)
+        if error <= tolerance:
+            return Method("product", True, f"centered: error ≤ {error:.1e}")
+        if columns > DIRECT_COLUMNS:
+            distance = steady_from(self.formula, node, ends, off, tolerance) + 4 * off
+            if distance < NEAR * ends.centered:
+                self.below[key] = distance
+                return Method("repaired", True, "near pairs from differences")
+        self._recenter(key, None)
+        return Method("direct", False, "differences: the product cancels")
+
+    def _error(self, node: Formula, kind: str) -> tuple[float, float, Ends]:
+        """What the rounding of a product does to k, how far it puts a distance off, and why."""
+        ends = self.largest[node.value].ends(self.x.centers.get(node.value) is not None)
+        off = rounding(self.x.matrices[node.value].shape[1], ends, kind, self.dtype)
+        return off * slope_between(self.formula, node, ends), off, ends

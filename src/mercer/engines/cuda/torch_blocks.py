@@ -1,0 +1,75 @@
+"""K on a device by PyTorch's own functions: blocks, and single pairs.
+
+They serve float64, the few operations that Triton lacks, and the near pairs of `near_pairs`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from mercer._tiles import cut
+from mercer.engines.cuda import near_pairs
+from mercer.engines.cuda.ops import differences, evaluate_torch
+from mercer.engines.cuda.rows import DeviceSide, squared_norms
+from mercer.formula import Formula
+
+
+def torch_block(
+    gram: Any, x: DeviceSide, z: DeviceSide, diagonal: torch.Tensor | None
+) -> torch.Tensor:
+    """K of these rows; its diagonal is set where it is given."""
+    known: dict[Formula, Any] = {}
+    for i, source in enumerate(gram.program.sources):
+        if source.kind == "product":
+            tile = gram._inner(x, z, source.rows)
+        elif source.kind == "repaired":
+            tile = _distances(gram, source.node, x, z)
+        else:
+            tile = differences(source.node, x.numbers(source.rows), z.numbers(source.rows))
+        known[Formula("tile", value=i)] = tile
+    known |= {Formula("rowx", value=i): v[:, None] for i, v in enumerate(x.values)}
+    known |= {Formula("rowz", value=i): v[None, :] for i, v in enumerate(z.values)}
+    result = evaluate_torch(gram.program.epilogue, known)
+    shape = (x.n, z.n)
+    if not isinstance(result, torch.Tensor):
+        result = torch.full(shape, float(result), dtype=gram.torch_dtype, device=x.device)
+    result = result.to(gram.torch_dtype)
+    result = result if result.shape == shape else result.expand(shape)
+    if diagonal is not None:
+        # A view may be a row value that others read; what is its own is not copied.
+        result = result if result._base is None else result.clone()
+        result.diagonal().copy_(diagonal)
+    return result
+
+
+def _distances(gram: Any, node: Formula, x: DeviceSide, z: DeviceSide) -> torch.Tensor:
+    """‖x − z‖² from the product, of near pairs from their differences."""
+    (i, j), below = gram.near[node.value]
+    tile = gram._inner(x, z, node.value).mul_(-2.0)
+    tile += x.values[i][:, None]
+    tile += z.values[j]
+    rows, columns = (tile < below).nonzero(as_tuple=True)
+    for part in cut(0, len(rows), near_pairs.at_a_time(x)):
+        a, b = rows[part], columns[part]
+        tile[a, b] = squared_norms(x.numbers(node.value)[a] - z.numbers(node.value)[b])
+    return tile
+
+
+def values_of_pairs(
+    gram: Any, x: DeviceSide, z: DeviceSide, i: torch.Tensor, j: torch.Tensor
+) -> torch.Tensor:
+    """k of row i of x and row j of z, for indices of the same length."""
+    known: dict[Formula, Any] = {}
+    for at, source in enumerate(gram.program.sources):
+        if source.kind == "product":
+            tile = (x.centered(source.rows)[i] * z.centered(source.rows)[j]).sum(1)
+        else:
+            a, b = x.numbers(source.rows)[i], z.numbers(source.rows)[j]
+            plain = source.node.op == "sqdist"
+            tile = squared_norms(a - b) if plain else differences(source.node, a, b, True)
+        known[Formula("tile", value=at)] = tile
+    known |= {Formula("rowx", value=at): v[i] for at, v in enumerate(x.values)}
+    known |= {Formula("rowz", value=at): v[j] for at, v in enumerate(z.values)}
+    return torch.zeros_like(x.values[0][i]) + evaluate_torch(gram.program.epilogue, known)
