@@ -167,9 +167,11 @@ def _by_round(state: State) -> dict[str, np.ndarray]:
     """The errors of a learned metric after each round, that of no round first."""
     count = int(state.entry.settings(state.options)["rounds"])
     fits = [fit(replace(state, options=state.options | {"rounds": r})) for r in range(count + 1)]
-    paths = {"training": [found.errors(state.X, state.y) for found in fits],
-             "left": [_left_out(found)[0] for found in fits],
-             "test": [_test(found) for found in fits]}  # fmt: skip
+    paths: dict[str, list[float | None]] = {
+        "training": [found.errors(state.X, state.y) for found in fits],
+        "left": [_left_out(found)[0] for found in fits],
+        "test": [_test(found) for found in fits],
+    }
     return {f"{name}_path": np.array(p) for name, p in paths.items() if None not in p}
 
 
