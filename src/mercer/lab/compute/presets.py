@@ -74,7 +74,7 @@ PRESETS = {
     "blobs": Preset("two clouds", "blobs", n=60, noise=0.35, options={"distance": 1.6}),
     "easy_line": Preset("an easy line", "easy_line", n=30, noise=0.0, scale=0.45, line=True),
     "hard_line": Preset("a hard line", "hard_line", n=30, noise=0.0, scale=0.45, line=True),
-    "band": Preset("a slanted band", "hard_line", n=120, noise=0.05, scale=0.42, line=True, band=True),
+    "band": Preset("a slanted band", "hard_line", scale=0.42, line=True, band=True),
     "three": Preset("three clouds", "blobs", n=90, noise=0.3, options={"classes": 3}, scale=0.8),
     "five": Preset("five clouds", "blobs", n=120, noise=0.25,
                    options={"classes": 5, "distance": 1.2}),
