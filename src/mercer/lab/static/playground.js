@@ -79,7 +79,7 @@ export class Playground {
     this.lab.place.replaceChildren(this.title,
       h("div", {}, this.drawing.bar, this.stages = h("div", {class: "stages"}, h("div", {class: "stage"}, this.canvas, this.drawing.lens, this.which = h("p", {class: "which"}), this.message), this.besideStage), this.playbar.element, this.course = h("div", {class: "course"}), this.bend = h("button", {class: "link", hidden: true, onclick: () => this.learnMetric()}, "Learn the metric"), this.noted = h("p", {class: "note", role: "status"})),
       h("aside", {}, this.hand, this.box.element, this.options, this.numbers, this.pixel, this.charts));
-    takeFiles(this.lab.place, this.talk, this.limits, (X, y) => { this.drawing.remember(); this.state.source = null; this.setPoints(X, y, true); this.drawing.show(); }, (words) => this.say(words));
+    takeFiles(this.lab.place, this.limits, (X, y) => { this.drawing.remember(); this.state.source = null; this.setPoints(X, y, true); this.drawing.show(); }, (words) => this.say(words));
     this.headline();
     this.showOptions();
     this.showErrors({});
