@@ -119,8 +119,8 @@ def test_all_in_all_these_states_together(measured, differing, whole):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("state", STATES)
-def test_all_that_is_small_in_one_state(measured, differing, whole, state):
-    hashes = measured(*SMALL, options=STATES[state])
+def test_all_but_the_large_in_one_state(measured, differing, whole, state):
+    hashes = measured(*SMALL, *MEDIUM, options=STATES[state])
     assert not differing(hashes, part(whole, hashes))
 
 
