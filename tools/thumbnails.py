@@ -58,7 +58,7 @@ def square(figure: Any, path: Path) -> None:
         line.set_linewidth(BOLD * line.get_linewidth())
         line.set_markersize(BOLD * line.get_markersize())
     for one in largest.collections:
-        if len(sizes := np.atleast_1d(getattr(one, "get_sizes", lambda: [])())):
+        if len(sizes := np.atleast_1d(getattr(one, "get_sizes", list)())):
             one.set_sizes(BOLD**2 * sizes)
     figure.set_facecolor(PAPER)
     largest.set_facecolor(PAPER)
