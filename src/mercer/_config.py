@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextvars import ContextVar, Token
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from mercer._lazy import record
 from mercer._machine.resources import (
@@ -20,7 +20,7 @@ from mercer._machine.resources import (
 from mercer._notices import MachineWarning, warn
 from mercer._plugins import load_plugins
 
-_UNITS = {"": 1, "B": 1}
+_UNITS: Final = {"": 1, "B": 1}
 _UNITS |= {p + "B": 1000**i for i, p in enumerate(("K", "M", "G", "T"), start=1)}
 _UNITS |= {p + "IB": 1024**i for i, p in enumerate(("K", "M", "G", "T"), start=1)}
 

@@ -253,7 +253,7 @@ def test_a_task_has_the_settings_of_its_client_and_its_share_of_the_worker(clien
 
 @pytest.mark.slow  # three fresh processes compile two solvers
 def test_the_same_models_as_in_this_process(client, monkeypatch):
-    monkeypatch.setattr(svm, "ROWS", 200)
+    monkeypatch.setattr(svm, "SHARED_ROWS", 200)
     labels, rows = Y > 0, da.from_array(X, chunks=(100, 3))
     makers = [
         partial(KernelRidge, "gaussian(2)", **MODEL),

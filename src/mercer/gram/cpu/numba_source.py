@@ -27,7 +27,7 @@ UNROLL = 8
 #: Features taken at a time beyond that.
 STRIDE = 4
 #: Rows of a group: their sums and the features of a chunk fit in the first-level cache together.
-ROWS = 4
+ROWS_TOGETHER = 4
 
 
 def render(program: Program, dtype: str, widths: list[int]) -> tuple[str, list[float]]:
@@ -44,7 +44,7 @@ class Writer:
     """Collects the statements of one function; each node is computed once."""
 
     #: The size of the buffer of sums: rows of a group, columns of a chunk.
-    rows, chunk = ROWS, CHUNK
+    rows, chunk = ROWS_TOGETHER, CHUNK
 
     def __init__(self, program: Program, widths: list[int]) -> None:
         self.program = program
@@ -99,8 +99,8 @@ class Writer:
             "@njit(nogil=True, error_model='numpy', fastmath=FLAGS)",
             f"def {kind}({', '.join(self._arguments(kind))}):",
             *self._before(kind),
-            f"    for i0 in range(0, out.shape[0], {ROWS}):",
-            f"        rows = min({ROWS}, out.shape[0] - i0)",
+            f"    for i0 in range(0, out.shape[0], {ROWS_TOGETHER}):",
+            f"        rows = min({ROWS_TOGETHER}, out.shape[0] - i0)",
             *(["        total[:] = 0.0"] if kind == "multiply" else []),
             f"        for b in range(j0 // {CHUNK}, (j1 + {CHUNK - 1}) // {CHUNK}):",
             f"            lo = max(j0, b * {CHUNK})",
@@ -141,7 +141,7 @@ class Writer:
         ]
         if kind == "multiply":
             lines.append(f"    k = np.empty({CHUNK}, R)")
-            lines.append(f"    total = np.empty(({ROWS}, V.shape[0]), np.float64)")
+            lines.append(f"    total = np.empty(({ROWS_TOGETHER}, V.shape[0]), np.float64)")
         return lines
 
     def _buffer(self, i: int) -> str:

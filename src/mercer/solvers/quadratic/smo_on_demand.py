@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 GAP_ROUNDINGS = 4.0
 #: Steps, or steps per row, after which a problem without a limit ends. Standardized tables took a
 #: third of them at most (cubic kernels, C = 1,000); a cubic kernel of data in hundreds never ends.
-MOST_STEPS, MOST_STEPS_PER_ROW = 8_000_000, 100
+LAST_STEP, MOST_STEPS_PER_ROW = 8_000_000, 100
 
 
 class Stop(threading.Event):
@@ -208,7 +208,7 @@ class Worker:
 
         In a long narrow valley SMO alone would zigzag through millions of steps.
         """
-        end = max(MOST_STEPS, MOST_STEPS_PER_ROW * len(one.rows))
+        end = max(LAST_STEP, MOST_STEPS_PER_ROW * len(one.rows))
         end, started = end if one.max_iter < 0 else one.max_iter, int(one.taken[0])
         best = np.inf, started  # the least gap, by halves, and the steps until then
         unit = self.source.rounding * float(np.abs(self.source.diagonal).max())
