@@ -11,12 +11,7 @@ from functools import cached_property
 from typing import Any, Final, Self
 
 from mercer._lazy import record
-from mercer._machine.resources import (
-    can_start_threads,
-    free_memory,
-    usable_cores,
-    whole_memory,
-)
+from mercer._machine.resources import can_start_threads, free_memory, usable_cores, whole_memory
 from mercer._notices import MachineWarning, warn
 from mercer._plugins import load_plugins
 

@@ -16,13 +16,7 @@ import numpy as np
 from mercer._machine.threads import single_threaded_blas, threads_for
 from mercer._tiles import Scratch, Tiling, sweep
 from mercer.formula.nodes import Input
-from mercer.gram.fourier_series import (
-    SERIES_COLUMNS,
-    Price,
-    Series,
-    cheaper_series,
-    not_below_zero,
-)
+from mercer.gram.fourier_series import SERIES_COLUMNS, Price, Series, cheaper_series, not_below_zero
 from mercer.tuning import COPIED_NUMBERS, MATRIX_PANEL_ROWS, WAVE_PAIRS
 
 #: Measured on two cores, doubled.

@@ -16,15 +16,7 @@ from mercer._machine.deadline import check_time, when_over
 from mercer._machine.threads import interruptible, run_threads
 from mercer._progress import progress
 from mercer.gram.operand import BLOCK, TOGETHER
-from mercer.solvers.quadratic.flat_problems import (
-    COMPUTED,
-    FRESH,
-    IMAGE,
-    SAME,
-    STEPS,
-    A,
-    Problems,
-)
+from mercer.solvers.quadratic.flat_problems import COMPUTED, FRESH, IMAGE, SAME, STEPS, A, Problems
 from mercer.solvers.quadratic.free_newton import newton
 from mercer.solvers.quadratic.shrinking import Shrinking
 from mercer.tuning import (
