@@ -1,18 +1,31 @@
 """Every fuzzer for a while, and what it found: ``python tests/attack.py [COUNT] [SEED]``.
 
-COUNT attempts of each kind (10,000 unless given), each kind in a process of its own. The exit
-status is 1 if anything was found: a wrong value or verdict, an error without a sentence, a crash,
-a hang, code run by a file, an escape printed, a fault, more memory than the limit allows.
+COUNT attempts of each kind (10,000 unless given), in processes of their own. The exit status is 1
+if anything was found: a wrong value or verdict, an error without a sentence, a crash, a hang, code
+run by a file, an escape printed, a fault, more memory than the limit allows.
+
+``--jobs 14`` runs so many processes side by side, several of a kind that takes long, each with a
+seed of its own; ``--seconds 270`` ends each kind by then, with the attempts it has made; ``--only
+agreement,onnx`` runs these kinds alone.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import math
 import os
 import subprocess
 import sys
+import time
+from collections import Counter
+from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+from fuzzing import LIMIT
 
 HERE = Path(__file__).parent
 FILES = ["csv", "rows", "libsvm", "idx", "fasta", "mbox", "npz"] + ["parquet"] * bool(
@@ -31,16 +44,27 @@ FUZZERS = (
 )
 #: Attempts of others for one of a fuzzer that takes long.
 SLOW = {"agreement": 5, "interrupts": 20, "first": 20, "standstill": 5, "batches": 5}
+#: Seconds of CPU of an attempt, where that is more than `QUICK`, and of what begins a process.
+COSTS: dict[str, float] = {}
+QUICK, START = 0.01, 4.0
+#: What measures a whole process, and is not cut into several.
+ALONE = ("readers", "memory")
+Report = dict[str, Any]
 
 
-def attack(script: list[str], count: int, seed: int) -> dict[str, object]:
+def attack(script: list[str], count: int, seed: int, seconds: float = math.inf) -> Report:
     """The report of one fuzzer; one that ends without a report is a finding, too."""
     path = os.pathsep.join([str(HERE.parent / "src"), os.environ.get("PYTHONPATH", "")])
     run = subprocess.run(
         [sys.executable, str(HERE / script[0]), *script[1:], str(count), str(seed)],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"},
+        env={
+            **os.environ,
+            "PYTHONPATH": path,
+            "OPENBLAS_NUM_THREADS": "1",
+            LIMIT: str(seconds),
+        },
         check=False,
     )
     if run.returncode == 0 and run.stdout:
@@ -49,22 +73,87 @@ def attack(script: list[str], count: int, seed: int) -> dict[str, object]:
     return {"outcomes": {}, "problems": [found], "n_problems": 1, "seconds": 0, "slowest": 0}
 
 
-def main(count: int = 10_000, seed: int = 0) -> int:
-    print(f"{'fuzzer':16}{'tried':>8}{'accepted':>10}{'refused':>9}{'found':>7}"
-          f"{'seconds':>9}{'slowest':>9}", flush=True)  # fmt: skip
+def together(reports: list[Report]) -> Report:
+    """The report of several processes of one fuzzer."""
+    outcomes: Counter[str] = Counter()
+    for report in reports:
+        outcomes.update(report["outcomes"])
+    total = {what: sum(r[what] for r in reports) for what in ("n_problems", "seconds")}
+    problems = [problem for report in reports for problem in report["problems"]]
+    slowest = max(report["slowest"] for report in reports)
+    return {"outcomes": outcomes, "problems": problems, "slowest": slowest, **total}
+
+
+def allotted(costs: dict[str, float], capacity: float) -> dict[str, float]:
+    """Seconds of each fuzzer: what it costs, or where all are too much the same for the slowest."""
+    level, left = capacity, dict(costs)
+    while left and (level := capacity / len(left)) < max(left.values()):
+        cheap = {name for name, cost in left.items() if cost <= level}
+        if not cheap:
+            break
+        capacity -= sum(left.pop(name) for name in cheap)
+    return {name: min(cost, level) for name, cost in costs.items()}
+
+
+def planned(names: list[str], count: int, jobs: int, seconds: float) -> dict[str, list[float]]:
+    """Of each fuzzer the seconds of each of its processes, which begin the longest first."""
+    if jobs == 1 and seconds == math.inf:
+        return {name: [math.inf] for name in names}
+    wanted = {name: -(-count // SLOW.get(name, 1)) for name in names}
+    costs = {name: START + n * COSTS.get(name, QUICK) for name, n in wanted.items()}
+    plan = {}
+    for name, given in allotted(costs, 0.85 * jobs * seconds).items():
+        parts = 1 if name in ALONE else min(jobs, math.ceil(given / min(0.25 * seconds, 120.0)))
+        plan[name] = [START + given / parts] * parts
+    return plan
+
+
+def row(name: str, report: Report) -> str:
+    outcomes, found = report["outcomes"], report["n_problems"]
+    tried, accepted = sum(outcomes.values()), outcomes.get("accepted", 0)
+    refused = tried - accepted - sum(n for k, n in outcomes.items() if k.startswith("undoc"))
+    times = f"{report['seconds']:9.0f}{report['slowest']:9}"
+    return f"{name:16}{tried:8}{accepted:10}{refused:9}{found:7}{times}"
+
+
+def main(
+    count: int = 10_000,
+    seed: int = 0,
+    jobs: int = 1,
+    seconds: float = math.inf,
+    only: str = "",
+) -> int:
+    began = time.monotonic()
+    heads = (("tried", 8), ("accepted", 10), ("refused", 9), ("found", 7), ("seconds", 9))
+    print(f"{'fuzzer':16}", *(f"{head:>{width}}" for head, width in (*heads, ("slowest", 9))),
+          sep="", flush=True)  # fmt: skip
+    chosen = [entry for entry in FUZZERS if not only or entry[0] in only.split(",")]
     findings: list[str] = []
-    for name, script in FUZZERS:
-        report = attack(script, -(-count // SLOW.get(name, 1)), seed)
-        outcomes = dict(report["outcomes"])  # type: ignore[call-overload]
-        tried, accepted = sum(outcomes.values()), outcomes.get("accepted", 0)
-        found = int(report["n_problems"])  # type: ignore[call-overload]
-        refused = tried - accepted - sum(n for k, n in outcomes.items() if k.startswith("undoc"))
-        print(f"{name:16}{tried:8}{accepted:10}{refused:9}{found:7}"
-              f"{report['seconds']:9}{report['slowest']:9}", flush=True)  # fmt: skip
-        findings += map(str, report["problems"])  # type: ignore[call-overload]
+    plan = planned([name for name, _ in chosen], count, jobs, seconds)
+    with ThreadPoolExecutor(jobs) as pool:
+
+        def one(script: list[str], attempts: int, at: int, most: float) -> Report:
+            return attack(script, attempts, at, min(most, seconds - (time.monotonic() - began)))
+
+        begun: dict[str, list[Future[Report]]] = {}
+        for name, script in sorted(chosen, key=lambda entry: -plan[entry[0]][0]):
+            wanted, parts = -(-count // SLOW.get(name, 1)), plan[name]
+            begun[name] = [pool.submit(one, script, -(-wanted // len(parts)), seed + 1000 * i, most)
+                           for i, most in enumerate(parts)]  # fmt: skip
+        for name, _ in chosen:
+            report = together([future.result() for future in begun[name]])
+            print(row(name, report), flush=True)
+            findings += map(str, report["problems"])
     print(*(f"· {finding}" for finding in findings), sep="\n")
     return 1 if findings else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(*map(int, sys.argv[1:3])))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("count", nargs="?", type=int, default=10_000)
+    parser.add_argument("seed", nargs="?", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=math.inf)
+    parser.add_argument("--only", default="")
+    given = parser.parse_args()
+    sys.exit(main(given.count, given.seed, given.jobs, given.seconds, given.only))

@@ -190,11 +190,11 @@ def agreement(seed, number):
 
 
 def main(count, seed):
-    from fuzzing import Guard
+    from fuzzing import Guard, turns
 
     mercer.set_config(progress=False)
     guard = Guard((ValueError, mercer.onnx.NotExportable), extra_memory=16 * 2**30, audit=False)
-    for number in range(count):
+    for number in turns(count):
         label = f"agreement {number} of seed {seed}"
         guard.attempt(label, partial(agreement, seed, number))
     guard.report()

@@ -95,13 +95,13 @@ def standstill(rng, i):
 
 
 def main(kind, count, seed):
-    from fuzzing import Guard
+    from fuzzing import Guard, turns
 
     warnings.simplefilter("ignore")
     mercer.set_config(progress=False, threads=1)
     act = {"batches": batches, "standstill": standstill}[kind]
     guard = Guard((ValueError,), seconds=SECONDS, extra_memory=32 * 2**30, audit=False)
-    for i in range(count):
+    for i in turns(count):
         label = f"{kind} {i} of seed {seed}"
         guard.attempt(label, partial(act, np.random.default_rng([seed, i]), i))
     guard.report()

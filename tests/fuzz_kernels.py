@@ -245,7 +245,7 @@ def commands(rng, i, table):
 
 
 def main(kind, count, seed):
-    from fuzzing import Guard
+    from fuzzing import Guard, turns
 
     mercer.set_config(memory="512MB", progress=False)
     with tempfile.TemporaryDirectory() as folder:
@@ -260,7 +260,7 @@ def main(kind, count, seed):
                 act(np.random.default_rng([99, i]), i)
         # Compilers and threads need room of their own; code is generated, so none is forbidden.
         guard = Guard((ValueError,), extra_memory=16 * 2**30, audit=kind == "grammar")
-        for i in range(count):
+        for i in turns(count):
             label = f"{kind} {i} of seed {seed}"
             guard.attempt(label, partial(act, np.random.default_rng([seed, i]), i))
         os.chdir("/")

@@ -79,6 +79,7 @@ def child(act, closed=(), seconds=60.0, interrupt=None):
 
 def _run(act, closed, told):
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.setitimer(signal.ITIMER_PROF, 0)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -203,7 +204,7 @@ def _twice(i, n, seed):
 
 
 def main(kind, count, seed):
-    from fuzzing import Guard
+    from fuzzing import Guard, turns
 
     import mercer.cli.app
     import mercer.cli.compare
@@ -219,7 +220,7 @@ def main(kind, count, seed):
             model = mercer.KernelRidgeClassifier("gaussian(1)").fit(X, y)
             mercer.save(model, folder / "fitted.mercer")
         guard = Guard((ValueError,), seconds=100.0, extra_memory=32 * 2**30, audit=False)
-        for i in range(count):
+        for i in turns(count):
             label = f"{kind} {i} of seed {seed}"
             guard.attempt(label, partial(act, np.random.default_rng([seed, i]), i, folder))
         os.chdir("/")

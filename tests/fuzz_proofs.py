@@ -81,11 +81,11 @@ def look_at(kernel, X):
 
 
 def main(count, seed):
-    from fuzzing import Guard
+    from fuzzing import Guard, turns
 
     mercer.set_config(memory="512MB", progress=False)
     guard = Guard((ValueError,), extra_memory=16 * 2**30, audit=False)
-    for i in range(count):
+    for i in turns(count):
         label = f"proof {i} of seed {seed}"
         guard.attempt(label, partial(proof, np.random.default_rng([seed, i]), i))
     guard.report()

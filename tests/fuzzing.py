@@ -38,6 +38,25 @@ FORBIDDEN = (
 )
 
 
+#: Seconds after which a fuzzer begins no other attempt, and reports those it has made.
+LIMIT = "FUZZ_SECONDS"
+_BEGAN = time.monotonic()
+
+
+def turns(count):
+    """0, 1 … below `count`; fewer where the time is over or the process is asked to end."""
+    limit = float(os.environ.get(LIMIT, "inf"))
+    asked = []
+    before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
+    try:
+        for number in range(count):
+            if asked or time.monotonic() - _BEGAN > limit:
+                return
+            yield number
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 class Hang(BaseException):
     """Raised by the clock: not an Exception, so that no reader can swallow it."""
 

@@ -198,13 +198,15 @@ def measured(case, megabytes, rows):
 
 def report(count):
     """All cases under all limits (or so many of these), as the fuzzers report."""
+    from fuzzing import turns
+
     runs = [(case, *limit) for limit in LIMITS for case in CASES][:count]
-    found = [measured(*run) for run in runs]
+    found = [measured(*runs[number]) for number in turns(len(runs))]
     refused = sum(bool(one.get("refused")) for one in found)
     problems = [f"memory, {one['case']}: {one['problem']}" for one in found if "problem" in one]
     seconds = [round(one["seconds"], 1) for one in found]
     outcomes = {"accepted": len(found) - refused, "refused": refused}
-    times = {"seconds": round(sum(seconds)), "slowest": max(seconds)}
+    times = {"seconds": round(sum(seconds)), "slowest": max(seconds, default=0.0)}
     print(
         json.dumps(
             {"outcomes": outcomes, "problems": problems, "n_problems": len(problems), **times}

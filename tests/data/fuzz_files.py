@@ -341,7 +341,7 @@ def main(kinds, count, seed):
         import_readers()
         guard = Guard((DataError, MemoryError))
         for kind in kinds:
-            for i in range(count):
+            for i in turns(count):
                 name, content, target = MAKERS[kind](np.random.default_rng([seed, i]), i)
                 path = Path(folder) / name
                 path.write_bytes(content)
@@ -356,7 +356,7 @@ def main(kinds, count, seed):
 if __name__ == "__main__":
     import warnings
 
-    from fuzzing import Guard, scrambled  # found beside this folder
+    from fuzzing import Guard, scrambled, turns  # found beside this folder
 
     warnings.simplefilter("ignore")
     main(sys.argv[1].split(","), int(sys.argv[2]), int(sys.argv[3]))

@@ -119,7 +119,7 @@ def attack(address, server, count, rng):
     behaves.receive()
     pages = [Page(address) for _ in range(SOCKETS)]
     before, most = resident(server), 0
-    for i in range(count):
+    for i in turns(count):
         at = i % SOCKETS
         try:
             if rng.random() < 0.002:
@@ -181,4 +181,7 @@ def main(count, seed):
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from fuzzing import turns
+
     main(int(sys.argv[1]), int(sys.argv[2]))

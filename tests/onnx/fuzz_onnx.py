@@ -143,13 +143,13 @@ def answers(proto, new):
 
 def main(count, seed):
     import onnxruntime as ort
-    from fuzzing import Guard
+    from fuzzing import Guard, turns
 
     ort.set_default_logger_severity(4)
     warnings.simplefilter("ignore")
     mercer.set_config(progress=False, threads=1)
     guard = Guard((ValueError, NotExportable), extra_memory=16 * 2**30, audit=False)
-    for i in range(count):
+    for i in turns(count):
         label = f"onnx {i} of seed {seed}"
         guard.attempt(label, partial(compared, np.random.default_rng([seed, i]), i))
     guard.report()

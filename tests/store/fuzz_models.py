@@ -290,7 +290,7 @@ def main(count, seed):
             path.write_bytes(data)
             wanted.append(described(mercer.load(path)))
         guard = Guard((StoreError, MemoryError))
-        for i in range(count):
+        for i in turns(count):
             rng = np.random.default_rng([seed, i])
             path.write_bytes(mutant(originals, i, rng))
             label = f"mutant {i} of seed {seed}"
@@ -303,7 +303,7 @@ def main(count, seed):
 if __name__ == "__main__":
     import warnings
 
-    from fuzzing import Guard, scrambled  # found beside this folder
+    from fuzzing import Guard, scrambled, turns  # found beside this folder
 
     warnings.simplefilter("ignore")
     main(int(sys.argv[1]), int(sys.argv[2]))

@@ -5,7 +5,6 @@ Whoever shows the state of a process may `watch` it: the laboratory does.
 
 from __future__ import annotations
 
-import gc
 import logging
 import sys
 import threading
@@ -15,6 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from mercer._machine.interrupts import HeldBack
+from mercer._machine.jit import without_collection
 
 #: Seconds of compiling, of all functions together, after which a message appears on a terminal.
 SILENT_SECONDS = 1.0
@@ -46,8 +46,6 @@ class Notice:
         depth = self._here.depth = getattr(self._here, "depth", 0) + 1
         if depth > 1:
             return
-        self._here.collects = gc.isenabled()
-        gc.disable()  # a compiler makes little garbage, and looking for it takes a tenth of it
         for listener in _watchers:
             with suppress(Exception):
                 listener(name)
@@ -64,8 +62,6 @@ class Notice:
         self._here.depth -= 1
         if self._here.depth > 0:
             return
-        if self._here.collects:
-            gc.enable()
         if self._here.timer is not None:
             self._here.timer.cancel()
             self._spent += time.monotonic() - self._here.begin
@@ -85,7 +81,7 @@ def install() -> None:
     """Listen to Numba; without its events nothing is said."""
     from numba.core import event
 
-    notice, held_back = Notice(), HeldBack()
+    notice, held_back, here = Notice(), HeldBack(), threading.local()
 
     class Listener(event.Listener):  # type: ignore[misc]
         def on_start(self, event: Any) -> None:
@@ -100,8 +96,11 @@ def install() -> None:
 
         def on_start(self, event: Any) -> None:
             held_back.start()
+            here.blocks = [*getattr(here, "blocks", ()), without_collection()]
+            here.blocks[-1].__enter__()
 
         def on_end(self, event: Any) -> None:
+            here.blocks.pop().__exit__(None, None, None)
             held_back.end()
 
     event.register("numba:compile", Listener())

@@ -7,8 +7,10 @@ does without Numba although it is there.
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
@@ -30,13 +32,29 @@ def may_compile() -> bool:
         return False
 
 
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Keep Python from looking for garbage, of which loading and compiling make little.
+
+    It looks at all objects again and again while many new ones come: half of the time of loading.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
 @lru_cache(maxsize=1)
 def compiles() -> bool:
     """Whether loops are compiled; the first question imports Numba, and a warning says if not."""
     try:
         if os.environ.get(OFF_SWITCH) == "0":
             raise ImportError(f"{OFF_SWITCH}=0")
-        import numba  # noqa: F401
+        with without_collection():
+            import numba  # noqa: F401
     except ImportError as error:
         warn(
             f"mercer runs without Numba ({error}): everything works, but loops are plain Python, "

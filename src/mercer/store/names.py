@@ -39,6 +39,7 @@ DECLARED = {
     "intervals.ConformalClassifier": "mercer.learners.intervals.calibration:ConformalClassifier",
     "intervals.ConformalRegressor": "mercer.learners.intervals.calibration:ConformalRegressor",
     "learned.Inputs": "mercer.maps.learned.inputs:Inputs",
+    "learned.Leaves": "mercer.learners.learned.leaves:Leaves",
     "maps.CommonScale": "mercer.maps.table:CommonScale",
     "maps.Monomials": "mercer.formula.monomials:Monomials",
     "maps.TableColumns": "mercer.maps.table:TableColumns",

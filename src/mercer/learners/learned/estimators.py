@@ -30,17 +30,17 @@ from mercer.learners._device import ClassifierMixin, RegressorMixin
 from mercer.learners._options import labeled, weights_or_none
 from mercer.learners.learned.heads import (
     calibrated,
-    chosen_share,
     held_out_scores,
     log_shares,
     logits_of,
 )
+from mercer.learners.learned.leaves import Leaves, grown, mapped, rows_of_leaf
 from mercer.learners.ridges.estimators import KernelRidge
 from mercer.learners.saving import Savable
 from mercer.maps.learned.choice import METRICS, Recipe, Search, family
 from mercer.maps.learned.inputs import INPUTS, merged
 from mercer.maps.learned.metric import metric_for, sample, squared, standardized
-from mercer.maps.learned.rounds import PENALTIES, kernel_of, solved
+from mercer.maps.learned.rounds import PENALTIES, kernel_of, solved, threads_for
 
 #: Rows up to which one factorization of K gives the whole path of λ; more rows take the λ of as
 #: many of them. Eigenvectors of 1500 rows take 0.3 s on one core.
@@ -100,7 +100,8 @@ class _Learned(Savable, BaseEstimator):
         if not roots and len(penalties) > 1:  # with a metric these errors are blind: it saw them
             some = sample(len(Z), PATH_ROWS)
             shape, t = recipe.shapes[0], Y[some] - mean
-            self.alpha_ = solved(self.kernel_, shape, Z[some], t, w[some], penalties).penalty
+            with single_threaded_blas():
+                self.alpha_ = solved(self.kernel_, shape, Z[some], t, w[some], penalties).penalty
         self.norm_, self.rounds_ = recipe.member.norm, len(roots)
         self.chosen_ = {
             "metric": recipe.member.metric,
@@ -114,8 +115,12 @@ class _Learned(Savable, BaseEstimator):
         self.error_ = recipe.error
         return recipe, X, Y, w
 
-    def _ridge(self, Z: np.ndarray, Y: np.ndarray, w: np.ndarray) -> KernelExpansion:
+    def _ridge(
+        self, recipe: Recipe, Z: np.ndarray, Y: np.ndarray, w: np.ndarray
+    ) -> KernelExpansion | Leaves:
         """f of least squares, with the means of the targets as intercepts."""
+        if self.n_centers is None and len(Z) > rows_of_leaf(len(Z)):
+            return grown(recipe, self.kernel_, self.alpha_, Z, Y, w)
         mean = np.average(Y, axis=0, weights=w)
         ridge = KernelRidge(
             self.kernel_,
@@ -124,23 +129,30 @@ class _Learned(Savable, BaseEstimator):
             solver="auto" if self.n_centers is None else "nystrom",
             n_centers=self.n_centers,
         )
-        f = ridge.fit(Z, Y - mean, sample_weight=w).expansion_
+        with threads_for(len(Z)):
+            f = ridge.fit(Z, Y - mean, sample_weight=w).expansion_
         return KernelExpansion(self.kernel_, f.points, f.coef.reshape(len(f), -1), mean)
 
-    def _keep(self, f: KernelExpansion, Z: np.ndarray, w: np.ndarray) -> None:
+    def _keep(self, f: KernelExpansion | Leaves, Z: np.ndarray, w: np.ndarray) -> None:
         """f, and how much it changes along each column."""
-        self.expansion_ = f
         some = sample(len(Z), PATH_ROWS)
-        coef = f.coef.reshape(len(f), -1)
-        slopes = outer_product(self.kernel_, Z[some], f.points, coef, w[some], diagonal=True)
+        for name in ("expansion_", "leaves_"):
+            vars(self).pop(name, None)
+        if isinstance(f, Leaves):
+            self.leaves_: Leaves = f
+            slopes = f.steepness(PATH_ROWS)
+        else:
+            self.expansion_: KernelExpansion = f
+            coef = f.coef.reshape(len(f), -1)
+            slopes = outer_product(self.kernel_, Z[some], f.points, coef, w[some], diagonal=True)
         folded = self.inputs_.folded(slopes)
         total = folded.sum()
         self.importances_ = folded / total if total > 0 else folded
 
     def _scores(self, X: Any) -> np.ndarray:
-        check_fitted(self, "expansion_")
-        Z = self.inputs_(self._rows(X, reset=False))
-        return np.asarray(self.expansion_(Z), dtype=np.float64)
+        check_fitted(self, "importances_")
+        f = vars(self).get("leaves_") or self.expansion_
+        return np.asarray(f(self.inputs_(self._rows(X, reset=False))), dtype=np.float64)
 
 
 class RFMRegressor(MultiOutputMixin, RegressorMixin, _Learned):
@@ -170,7 +182,8 @@ class RFMRegressor(MultiOutputMixin, RegressorMixin, _Learned):
     alpha : "loo" or float, default "loo"
         λ; "loo" chooses by the leave-one-out error.
     n_centers : int or None
-        Solve in the span of so many rows, as in `KernelRidge`; None: exactly, where memory allows.
+        Solve in the span of so many rows, as in `KernelRidge`; None: exactly up to 20,000 rows, or
+        as many as memory allows, and of more rows in leaves.
 
     Attributes
     ----------
@@ -186,6 +199,9 @@ class RFMRegressor(MultiOutputMixin, RegressorMixin, _Learned):
         What was chosen, as parameters: with them a fit on more rows takes less time.
     expansion_ : KernelExpansion
         f as a function of the rows that `inputs_` makes.
+    leaves_ : Leaves
+        In place of `expansion_`, f of many rows: split where f changes most, with an expansion and
+        a metric of its own per leaf, and borders in which f goes over from one to the next.
     kernel_ : Kernel
         With its metric.
     alpha_ : float
@@ -213,15 +229,10 @@ class RFMRegressor(MultiOutputMixin, RegressorMixin, _Learned):
         weights = weights_or_none(sample_weight, X)
         Y = y.reshape(len(y), -1)
         Y, mean, spread = standardized(Y, weights)
-        with single_threaded_blas():  # the same bits, however many threads there are
-            _, X, Y, w = self._learn(X, Y, weights)
-            Z = self.inputs_(X)
-            f = self._ridge(Z, Y, w)
-            self._keep(f, Z, w)
-        coef, b = f.coef * spread, f.intercept * spread + mean
-        if y.ndim == 1:
-            coef, b = coef[:, 0], b[0]
-        self.expansion_: KernelExpansion = KernelExpansion(self.kernel_, f.points, coef, b)
+        recipe, X, Y, w = self._learn(X, Y, weights)
+        Z = self.inputs_(X)
+        scale, b = (spread, mean[0]) if y.ndim == 1 else (np.diag(spread), mean)
+        self._keep(mapped(self._ridge(recipe, Z, Y, w), scale, b), Z, w)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -233,9 +244,8 @@ class RFMRegressor(MultiOutputMixin, RegressorMixin, _Learned):
 class RFMClassifier(ClassifierMixin, _Learned):
     """A recursive feature machine for classes: as `RFMRegressor`, on centered codes of the classes.
 
-    Scores become probabilities by a logistic regression on those of rows that folds left out. Up to
-    4000 rows, kernel logistic regression on the learned metric takes part where that lowers the
-    log-loss on the folds. The most probable class is predicted.
+    Scores become probabilities by a logistic regression on those of rows that folds left out. The
+    most probable class is predicted.
 
     Parameters
     ----------
@@ -247,8 +257,8 @@ class RFMClassifier(ClassifierMixin, _Learned):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    metric_, metrics_, importances_, rounds_, norm_, chosen_, expansion_, kernel_, alpha_, inputs_
-    error_
+    metric_, metrics_, importances_, rounds_, norm_, chosen_, expansion_, leaves_, kernel_, alpha_
+    inputs_, error_
         As in `RFMRegressor`.
 
     Examples
@@ -277,14 +287,12 @@ class RFMClassifier(ClassifierMixin, _Learned):
         n_classes = len(self.classes_)
         first = 1 if n_classes == 2 else 0
         Y = (codes[:, None] == np.arange(first, n_classes)).astype(np.float64)
+        recipe, X, Y, w = self._learn(X, Y, weights)
+        some, Z = sample(len(X), PATH_ROWS), self.inputs_(X)
         with single_threaded_blas():
-            recipe, X, Y, w = self._learn(X, Y, weights)
-            some, Z = sample(len(X), PATH_ROWS), self.inputs_(X)
             held_out = held_out_scores(recipe, X[some], Y[some], w[some])
             calibration = calibrated(held_out, Y[some], w[some])
-            share, penalty = chosen_share(recipe, len(X))
-            logits = logits_of(self._ridge(Z, Y, w), calibration, Y, w, share, penalty)
-            self._keep(logits, Z, w)
+        self._keep(logits_of(self._ridge(recipe, Z, Y, w), calibration), Z, w)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:

@@ -50,14 +50,10 @@ class Member:
 
 
 class Part:
-    """Rows that learn and rows that judge, with targets and weights.
-
-    `first` keeps solutions without a metric, which members share, by inputs and norm.
-    """
+    """Rows that learn and rows that judge, with targets and weights."""
 
     def __init__(self, learn: Rows, judge: Rows) -> None:
         (self.X, self.Y, self.w), self.judge = learn, judge
-        self.first: dict[tuple[str, float], tuple[np.ndarray, Fitted]] = {}
 
     def least(self, found: tuple[np.ndarray, Fitted]) -> float:
         """The mean error of the rows that judge, at the λ that is best for them."""
@@ -71,16 +67,12 @@ class Part:
 
 @record
 class Recipe:
-    """A member, and the shape and λ of each of its solutions, the last one included.
-
-    `folds` has the last solution of each fold.
-    """
+    """A member, and the shape and λ of each of its solutions, the last one included."""
 
     member: Member
     shapes: tuple[Shape, ...]
     penalties: tuple[float, ...]
     error: float
-    folds: tuple[tuple[Part, Fitted], ...] = ()
 
 
 def family(inputs: str, norm: float | str, metric: str, columns: int) -> list[Member]:
@@ -198,15 +190,9 @@ def _chain(
     for i in range(rounds + 1):
         before = found[-1][1] if found else None
         shapes = [hints[min(i, len(hints) - 1)]] if hints else search.shapes(member.norm, before)
-        key = member.inputs, member.norm
-        if i or key not in part.first:
-            fitted = best_of(shapes, root, Z, part.Y - mean, part.w, search.penalties)
-            guess = (fitted.kernel.gram(T, Z) @ fitted.path).reshape(len(T), -1, Y.shape[1])
-            found.append((np.square(guess + mean - Y[:, None]).sum(axis=2), fitted))
-            part.first.setdefault(key, found[-1])
-        else:
-            found.append(part.first[key])
-        fitted = found[-1][1]
+        fitted = best_of(shapes, root, Z, part.Y - mean, part.w, search.penalties)
+        guess = (fitted.kernel.gram(T, Z) @ fitted.path).reshape(len(T), -1, Y.shape[1])
+        found.append((np.square(guess + mean - Y[:, None]).sum(axis=2), fitted))
         if i == rounds or (stops and i and part.least(found[i]) >= part.least(found[i - 1])):
             break
         diagonal = member.metric == "diagonal"
@@ -242,6 +228,5 @@ def _recipe(
     ]
     errors = np.average(np.concatenate([chain[at][0] for chain in chains]), axis=0, weights=w)
     last = float(search.penalties[errors.argmin()])
-    folds = tuple((part, chain[at][1]) for part, chain in zip(parts, chains, strict=True))
     error = float(np.average(judged[at], weights=w))
-    return Recipe(member, shapes, (*penalties, last), error, folds)
+    return Recipe(member, shapes, (*penalties, last), error)

@@ -59,9 +59,11 @@ def metric_for(
     least: int = 0,
 ) -> tuple[Recipe, Inputs, list[np.ndarray]]:
     """What is chosen for rows without copies; their inputs, and A after each round."""
-    recipe = chosen(X, Y, w, members, rounds, search, least)
-    inputs = Inputs.of(recipe.member.inputs, X, w)
-    return recipe, inputs, roots_of(recipe, inputs(X), Y - np.average(Y, axis=0, weights=w), w)
+    with single_threaded_blas():  # the same metric, however many threads there are
+        recipe = chosen(X, Y, w, members, rounds, search, least)
+        inputs = Inputs.of(recipe.member.inputs, X, w)
+        roots = roots_of(recipe, inputs(X), Y - np.average(Y, axis=0, weights=w), w)
+    return recipe, inputs, roots
 
 
 @estimator
@@ -131,10 +133,8 @@ class LearnedMetric(FeatureMap):
         rows, Y, w = merged(rows, Y, None)
         members = family(self.inputs, 2.0, self.metric, rows.shape[1])
         search = Search(None, None, PENALTIES)
-        with single_threaded_blas():  # the same bits, however many threads there are
-            _, self.inputs_, roots = metric_for(
-                rows, Y, w / w.mean(), members, self.rounds, search, least=1
-            )
+        learned = metric_for(rows, Y, w / w.mean(), members, self.rounds, search, least=1)
+        _, self.inputs_, roots = learned
         self.root_: np.ndarray = roots[-1] if roots else np.ones(self.inputs_(rows[:1]).shape[1])
         self.metric_: np.ndarray = squared(self.root_)
         self.rounds_: int = len(roots)

@@ -121,11 +121,23 @@ def process(model: Any, table: Table, out: Outputs) -> None:
 
 
 def learned_regressor(model: Any, table: Table, out: Outputs) -> None:
-    expansion(model.expansion_, learned_inputs(model.inputs_, table), out)
+    rows = _learned(model, table)
+    expansion(model.expansion_, rows, out)
 
 
 def learned_classifier(model: Any, table: Table, out: Outputs) -> None:
-    logistic(model, learned_inputs(model.inputs_, table), out)
+    rows = _learned(model, table)
+    logistic(model, rows, out)
+
+
+def _learned(model: Any, table: Table) -> Table:
+    """Rows as a learned metric takes them."""
+    if hasattr(model, "leaves_"):
+        raise TypeError(
+            f"{type(model).__name__} of {len(model.leaves_.leaves)} leaves has no ONNX form: with "
+            "n_centers= it is one expansion, which has"
+        )
+    return learned_inputs(model.inputs_, table)
 
 
 def one_class(model: Any, table: Table, out: Outputs) -> None:

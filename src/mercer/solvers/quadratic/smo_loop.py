@@ -312,10 +312,10 @@ def _descend(flat, p, index, cursor, i, j, slope, curve, across, bent):  # type:
 
 @inner(error_model="numpy")
 def _start(  # type: ignore[no-untyped-def]
-    flat, rows, group, diagonals, right, shape, Z, F, Q, p, up, low, diagonal, index, cursor, ends,
-    table, keep,
+    flat, rows, diagonals, right, shape, Z, F, Q, p, up, low, diagonal, index, cursor, ends, table,
+    keep,
 ):  # fmt: skip
-    """F, the masks, the diagonal and the panels of a problem, padded to a multiple of BLOCK."""
+    """F, empty masks, the diagonal and the panels of a problem, padded to a multiple of BLOCK."""
     n = len(rows)
     stride = (n + BLOCK - 1) // BLOCK * BLOCK
     if keep == FRESH:
@@ -332,47 +332,12 @@ def _start(  # type: ignore[no-untyped-def]
         F[t], diagonal[t] = 0.0, 1.0
         if t < n:
             F[t], diagonal[t] = flat[t, IMAGE], diagonals[rows[t]]
-            _mark(flat, t, group[t], up, low)
     if keep != SAME:
         cursor[PITCH] = stride
         few = FEWEST_PLAIN if n < FEWEST_PLAIN else n if n < MOST_PLAIN else MOST_PLAIN
         cursor[PLAIN] = few if cursor[PLAIN] != ALWAYS else ALWAYS
         lay_out(right, rows, Z, stride)
     return stride
-
-
-@inner(error_model="numpy", forceinline=True)
-def _best_pair(  # type: ignore[no-untyped-def]
-    F, Q, up, low, diagonal, index, cursor, ends, rows, K, source, wanted, table, stride, row_i,
-    row_j, step, gamma, tol, rounding,
-):  # fmt: skip
-    """F += step Q; gives the gap, where row i is in the table, and the pair (i, j) of most gain.
-
-    Of every group the row that most wants to grow, with its partner; `ends` gets their −f. j is −1
-    without a pair, and where row i has to be filled first.
-    """
-    real, last, none = table.dtype.type, len(up), np.int64(-1)
-    gap, best, busy, i, j = -np.inf, real(0), none, none, none
-    for g in range(last):
-        masks = g * up.shape[1]
-        begins = (step != 0.0) & (ends[last] > 0.0) & (cursor[TAKEN] >= cursor[PLAIN])
-        if begins | (gamma != 0.0):
-            t, top = _move_along(F, Q, up, masks, table, row_i, row_j, stride, step, gamma)
-        else:
-            t, top = _move(F, Q, up, masks, table, row_i, row_j, stride, step, gamma)
-        gamma, step, ends[g] = 0.0, 0.0, top
-        if index[SLOT, t] < 0 and not _make(
-            t, busy, rows, K, source, F, up, low, masks, diagonal, index, cursor, wanted, table,
-            stride,
-        ):  # fmt: skip
-            return np.inf, busy, i, none
-        index[RECENT, index[SLOT, t]], row = 1, index[SLOT, t] * cursor[PITCH]
-        floor = larger(real(TAU), real(rounding) * diagonal[t])
-        u, gain, low_end = partner(F, low, masks, table, row, diagonal, stride, t, top, floor)
-        gap = larger(gap, top + low_end)
-        if gain > best and top + low_end > tol:  # without a partner there is no gain
-            best, busy, i, j = gain, row, t, u
-    return gap, busy, i, j
 
 
 @njit(nogil=True, error_model="numpy")
@@ -387,24 +352,43 @@ def solve_problems(  # type: ignore[no-untyped-def]
     FRESH, or else the kept rows are those of this one problem. `stop`: the work ends when it is not
     0. The last entry of `ends` is pᵀKp. wanted[TOGETHER] is not 0 where the loop waits for rows.
     """
-    last, none = len(up), np.int64(-1)
+    last, none, real = len(up), np.int64(-1), table.dtype.type
     wanted[TOGETHER] = 0
     for one in order:
         s, e = starts[one], starts[one + 1]
         flat, rows, group = variables[s:e], examples[s:e], groups[s:e]
         stride = _start(
-            flat, rows, group, diagonals, right, shape, Z, F, Q, p, up, low, diagonal, index,
-            cursor, ends, table, keep,
+            flat, rows, diagonals, right, shape, Z, F, Q, p, up, low, diagonal, index, cursor, ends,
+            table, keep,
         )  # fmt: skip
-        gamma, step, steps = 0.0, 0.0, 0
-        row_i = row_j = none - none
+        for t in range(e - s):
+            _mark(flat, t, group[t], up, low)
+        gamma, step, steps, row_i, row_j = 0.0, 0.0, 0, none - none, none - none
         while True:
-            gap, busy, i, j = _best_pair(
-                F, Q, up, low, diagonal, index, cursor, ends, rows, K, source, wanted, table,
-                stride, row_i, row_j, step, gamma, tol, rounding,
-            )  # fmt: skip
-            gamma, step = 0.0, 0.0
-            if gap <= tol or j < 0 or steps >= limits[one] or stop[0]:
+            # F += step Q. Of every group the row that most wants to grow, with its partner; the
+            # pair (i, j) is that of most gain, and row i of K stays in the table.
+            gap, best, busy, i, j = -np.inf, real(0), none, none, none
+            for g in range(last):
+                masks = g * up.shape[1]
+                begins = (step != 0.0) & (ends[last] > 0.0) & (cursor[TAKEN] >= cursor[PLAIN])
+                if begins | (gamma != 0.0):
+                    t, top = _move_along(F, Q, up, masks, table, row_i, row_j, stride, step, gamma)
+                else:
+                    t, top = _move(F, Q, up, masks, table, row_i, row_j, stride, step, gamma)
+                gamma, step, ends[g] = 0.0, 0.0, top
+                if index[SLOT, t] < 0 and not _make(
+                    t, busy, rows, K, source, F, up, low, masks, diagonal, index, cursor, wanted,
+                    table, stride,
+                ):  # fmt: skip
+                    j = none
+                    break
+                index[RECENT, index[SLOT, t]], row = 1, index[SLOT, t] * cursor[PITCH]
+                floor = larger(real(TAU), real(rounding) * diagonal[t])
+                j_t, gain, end = partner(F, low, masks, table, row, diagonal, stride, t, top, floor)
+                gap = larger(gap, top + end)
+                if gain > best and top + end > tol:  # without a partner there is no gain
+                    best, busy, i, j = gain, row, t, j_t
+            if (gap <= tol) | (j < 0) | (steps >= limits[one]) | (stop[0] != 0):
                 break
             g = group[i]
             if index[SLOT, j] < 0 and not _make(
@@ -413,9 +397,9 @@ def solve_problems(  # type: ignore[no-untyped-def]
             ):  # fmt: skip
                 break
             index[RECENT, index[SLOT, j]], row_i, row_j = 1, busy, index[SLOT, j] * cursor[PITCH]
-            curve = np.float64(diagonal[i]) + np.float64(diagonal[j])
-            curve -= 2.0 * np.float64(table[row_i + j])
-            curve = larger(larger(curve, TAU), rounding * np.float64(diagonal[i]))
+            own, other = np.float64(diagonal[i]), np.float64(diagonal[j])
+            curve = own + other - 2.0 * np.float64(table[row_i + j])
+            curve = larger(larger(curve, TAU), rounding * own)
             gamma, step, ends[last] = _descend(
                 flat, p, index, cursor, i, j, ends[g] + low[g, j] + F[j], curve, Q[i] - Q[j],
                 ends[last],
@@ -429,39 +413,6 @@ def solve_problems(  # type: ignore[no-untyped-def]
         found[one, STEPS], found[one, COMPUTED] = steps, cursor[MADE]
         for t in range(e - s):
             flat[t, IMAGE] = F[t]
-
-
-@njit(nogil=True, error_model="numpy")
-def add_rows(  # type: ignore[no-untyped-def]
-    rows, moved, by, place, diagonals, K, right, source, shape, Z, wanted, table, total
-):  # fmt: skip
-    """total[t] += Σ by_c k(x_c, x_t) over the examples c in `moved`, for the examples t in `rows`.
-
-    `place`: the index of each c in `rows`, or −1; there k is that of `diagonals`. Overwrites the
-    table.
-    """
-    n = len(rows)
-    stride = (n + BLOCK - 1) // BLOCK * BLOCK
-    each = TOGETHER if len(table) >= TOGETHER * stride else 1
-    shape[0] = stride
-    lay_out(right, rows, Z, stride)
-    for begin in range(0, len(moved), each):
-        wanted[TOGETHER] = count = min(each, len(moved) - begin)
-        for r in range(count):
-            c = moved[begin + r]
-            wanted[TOGETHER + 1 + r], wanted[2 * TOGETHER + 1 + r] = (
-                c * source[ROW_LENGTH],
-                r * stride,
-            )
-            for t in range(n if len(K) else 0):
-                table[r * stride + t] = K[c, rows[t]]
-        if not len(K):
-            call_at(source[0], source[1], source[2], source[3], source[4], source[5], source[6])
-        for r in range(count):
-            if place[begin + r] >= 0:
-                table[r * stride + place[begin + r]] = diagonals[moved[begin + r]]
-            for t in range(n):
-                total[t] += by[begin + r] * table[r * stride + t]
 
 
 @njit(nogil=True, error_model="numpy")

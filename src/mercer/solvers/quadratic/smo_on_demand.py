@@ -15,6 +15,7 @@ import numpy as np
 from mercer._machine.deadline import check_time, when_over
 from mercer._machine.threads import interruptible, run_threads
 from mercer._progress import progress
+from mercer._tiles import cut
 from mercer.gram.operand import BLOCK, TOGETHER
 from mercer.solvers.quadratic.flat_problems import COMPUTED, FRESH, IMAGE, SAME, STEPS, A, Problems
 from mercer.solvers.quadratic.free_newton import newton
@@ -41,6 +42,10 @@ GAP_ROUNDINGS = 4.0
 #: Steps, or steps per row, after which a problem without a limit ends. Standardized tables took a
 #: third of them at most (cubic kernels, C = 1,000); a cubic kernel of data in hundreds never ends.
 LAST_STEP, MOST_STEPS_PER_ROW = 8_000_000, 100
+
+
+#: Rows of K at a time that are added up.
+IMAGES = 64
 
 
 class Stop(threading.Event):
@@ -87,10 +92,12 @@ class Worker:
         self.wanted: np.ndarray = np.zeros(3 * TOGETHER + 1, dtype=np.int64)
         self.addresses: np.ndarray = np.zeros(9, dtype=np.int64)
         self.among: HostGram | None = None  # K with a column per row of the present problem
+        #: What the machine code of rows of K takes.
+        self.given: tuple[np.ndarray, ...] = ()
         if function is not None:
             x, chosen = function.left, self.wanted[TOGETHER:]
-            arrays = (function.numbers, x, self.Z, self.shape, table, chosen)
-            addresses = (array.ctypes.data for array in arrays)
+            self.given = (function.numbers, x, self.Z, self.shape, table, chosen)
+            addresses = (array.ctypes.data for array in self.given)
             self.addresses[:] = function.address, *addresses, x.shape[1], function.together
 
     def run(
@@ -166,15 +173,42 @@ class Worker:
 
         `place`: the index of each of `moved` in `rows`, or −1.
         """
-        total = np.zeros(len(rows))
         if self.source.by_blocks:
             return np.asarray(self.source.gram.take(rows, moved) @ by, dtype=np.float64)
-        if len(rows):
-            self.loop.add_rows(
-                rows, moved, by, place, self.source.diagonal, self.K, self.right, self.addresses,
-                self.shape, self.Z, self.wanted, self.table, total,
-            )  # fmt: skip
+        n, total = len(rows), np.zeros(len(rows))
+        stride = -(-n // BLOCK) * BLOCK
+        if n and self.source.K is None:
+            self._lay_out(rows, stride)
+        for part in cut(0, len(moved), min(IMAGES, len(self.table) // max(stride, 1))) if n else ():
+            made = self._make(moved[part], rows, stride)
+            here = np.flatnonzero(place[part] >= 0)
+            made[here, place[part][here]] = self.source.diagonal[moved[part][here]]
+            total += by[part] @ made
         return total
+
+    def _lay_out(self, rows: np.ndarray, stride: int) -> None:
+        """Put these rows of z in panels, padded with the first one, as the loop does."""
+        width, self.shape[0] = self.right.shape[1], stride
+        padded = np.append(rows, np.full(stride - len(rows), rows[0]))
+        for begin in range(0, stride, BLOCK):
+            panel = self.Z[begin * width : (begin + BLOCK) * width].reshape(width, BLOCK)
+            panel[:] = self.right[padded[begin : begin + BLOCK]].T
+
+    def _make(self, some: np.ndarray, rows: np.ndarray, stride: int) -> np.ndarray:
+        """K between a few examples and `rows`, which are laid out; it overwrites the table."""
+        if self.source.K is not None:
+            return np.asarray(self.source.K[np.ix_(some, rows)])
+        chosen, row_length = self.wanted[TOGETHER:], self.addresses[self.loop.ROW_LENGTH]
+        make = self.source.function.module.rows.ctypes
+        pairs = zip(self.given, make.argtypes, strict=True)
+        given = [array.ctypes.data_as(kind) for array, kind in pairs]
+        for begin in range(0, len(some), TOGETHER):
+            here = some[begin : begin + TOGETHER]
+            chosen[0] = count = len(here)
+            chosen[1 : 1 + count] = here * row_length
+            chosen[1 + TOGETHER : 1 + TOGETHER + count] = (begin + np.arange(count)) * stride
+            make(*given)
+        return self.table[: len(some) * stride].reshape(len(some), stride)[:, : len(rows)]
 
     def solve(self, p: Problems, order: np.ndarray, stop: Stop) -> None:
         """Solve the problems `order`, each from its present variables."""
