@@ -176,7 +176,6 @@ SWEEP: dict[str, tuple[str, Any, Any]] = {
     "PIVOTED_ROWS": ("ridge 3000 × 2", 0, NEVER),
     "PIVOTED_COLUMNS": ("ridge 3000 × 2", 16, 600),
     "PIVOTED_SHARE": ("ridge 3000 × 2", 0.01, 1.0),
-    "STEP_DOUBT": ("ridge 3000 × 10", 0.1, 10.0),
     "STEP_SECONDS": ("ridge 3000 × 2", 0.0, 1e-2),
     "PRODUCT_ROWS": ("ridge 8000 × 10, 500 centers", 16, 10**6),
     "COPY_SHARE": ("logistic 2000 × 10", 1e-6, 0.5),

@@ -220,9 +220,6 @@ PIVOTED_CORRECTIONS = 3
 #: 6000 rows.
 FACTOR_FLOPS, COLUMN_FLOPS, MEMORY_BYTES, FACTOR_BYTES = 160e9, 30e9, 10e9, {8: 80, 4: 8}
 VECTOR_BYTES, STEP_SECONDS = 22e9, 2e-4
-#: How many times as long as a factorization the steps may be expected to take: first estimates of
-#: their number are rather high.
-STEP_DOUBT = 1.5
 #: Conjugate gradients: steps without a smaller residual after which they are judged by the share of
 #: ½ xᵀAx − bᵀx that they gained. Residuals alone do not decide: where A is badly conditioned they
 #: grow for hundreds of steps, and the solution gets better with each.

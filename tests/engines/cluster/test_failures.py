@@ -167,7 +167,7 @@ def test_workers_killed_before_the_solve_change_no_bit(client, monkeypatch):
 
 @pytest.mark.slow
 def test_a_worker_that_joins_late_gets_tasks(cluster, client, tmp_path, monkeypatch):
-    monkeypatch.setattr(sums, "ROWS_OF_A_MATRIX", 1)  # a task per piece
+    monkeypatch.setattr(sums, "CHUNK_ROWS", 1)  # a task per piece
     undisturbed = KernelRidge(_gaussian(), **MODEL).fit(ROWS, Y)
     kernel = _gaussian(_gate(tmp_path))
     model = _beside(client, lambda: KernelRidge(kernel, **MODEL).fit(ROWS, Y))
