@@ -23,7 +23,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Problems as small as these are tried, too."""
     monkeypatch.setattr("mercer.tuning.PIVOTED_COLUMNS", 16)
     monkeypatch.setattr("mercer.tuning.STEP_SECONDS", 0.0)
-    monkeypatch.setattr("mercer.tuning.FACTOR_FLOPS", 1e8)
+    monkeypatch.setattr("mercer.tuning.FACTOR_FLOPS", 5e7)
 
 
 def fit(kernel, rows=X, targets=TARGETS[:, 0], weights=None, **options):
