@@ -23,7 +23,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Problems as small as these are tried, too."""
     monkeypatch.setattr("mercer.tuning.PIVOTED_COLUMNS", 16)
     monkeypatch.setattr("mercer.tuning.STEP_SECONDS", 0.0)
-    monkeypatch.setattr("mercer.tuning.FACTOR_FLOPS", 5e7)
+    monkeypatch.setattr("mercer.tuning.FACTOR_FLOPS", 1e8)
+    steps = pivoted._Budget.steps
+    monkeypatch.setattr(pivoted._Budget, "steps", lambda self, r: 2 * steps(self, r))
 
 
 def fit(kernel, rows=X, targets=TARGETS[:, 0], weights=None, **options):
