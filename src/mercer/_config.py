@@ -15,11 +15,11 @@ from mercer._machine.resources import can_start_threads, free_memory, usable_cor
 from mercer._notices import MachineWarning, warn
 from mercer._plugins import load_plugins
 
-_UNITS = {
+_UNITS = {"": 1, "B": 1} | {
     letter + ending: base**power
-    for power, letter in enumerate(("", "K", "M", "G", "T"))
+    for power, letter in enumerate(("K", "M", "G", "T"), start=1)
     for ending, base in (("B", 1000), ("IB", 1024))
-} | {"": 1}
+}
 
 
 @record
