@@ -69,7 +69,7 @@ def test_a_terminal_is_told_after_a_moment_and_once(monkeypatch):
         def isatty(self):
             return True
 
-    monkeypatch.setattr(compiling, "SILENT_SECONDS", 0.05)
+    monkeypatch.setattr(compiling, "PATIENCE", 0.05)
     monkeypatch.setattr(sys, "stderr", screen := Terminal())
     notice = compiling.Notice()
     for seconds in (0.0, 0.3, 0.3):
@@ -88,7 +88,7 @@ def test_many_short_functions_are_said_as_one_long_one_is(monkeypatch):
         def isatty(self):
             return True
 
-    monkeypatch.setattr(compiling, "SILENT_SECONDS", 0.3)
+    monkeypatch.setattr(compiling, "PATIENCE", 0.3)
     monkeypatch.setattr(sys, "stderr", screen := Terminal())
     notice = compiling.Notice()
     for _ in range(8):

@@ -17,7 +17,7 @@ from mercer._machine.interrupts import HeldBack
 from mercer._machine.jit import without_collection
 
 #: Seconds of compiling, of all functions together, after which a message appears on a terminal.
-SILENT_SECONDS = 1.0
+PATIENCE = 1.0
 _watchers: list[Callable[[str], None]] = []
 
 
@@ -53,7 +53,7 @@ class Notice:
         if not getattr(sys.stderr, "isatty", bool)():
             logging.getLogger("mercer").info(words(name))
         elif not self._said:
-            self._here.begin, left = time.monotonic(), max(0.0, SILENT_SECONDS - self._spent)
+            self._here.begin, left = time.monotonic(), max(0.0, PATIENCE - self._spent)
             self._here.timer = threading.Timer(left, self._say, (name,))
             self._here.timer.daemon = True
             self._here.timer.start()
