@@ -330,8 +330,8 @@ VOTE_ROWS = 128
 #: Operations per row and update, for the decision whether threads are worth their start.
 VOTE_OPERATIONS = 8
 
-# --- rows in pieces: bench/cluster.py ----------------------------------------------------------
+# --- chunks of rows: bench/cluster.py -------------------------------------------------------------
 
-#: Rows of a piece, or of a task, if nothing else is asked for: of 100 columns they are 20 MB, and
+#: Rows of a chunk, or of a task, if nothing else is asked for: of 100 columns they are 20 MB, and
 #: an M×M matrix that a task sends back costs little beside computing it.
 CHUNK_ROWS = 25_000
