@@ -1,6 +1,7 @@
 """K @ V of shapes drawn at random on a GPU, beside plain PyTorch, `torch.compile` and KeOps.
 
     PYTHONPATH=src python bench/gpu_shapes.py [--seed 1] [--problems 60] [--compiled 6] [--profile]
+        [--seconds 100]
     PYTHONPATH=src python bench/gpu_shapes.py --figures
 
 Draws kernels, columns (1 to 784), rows (5000 to 300 000), vectors (1 to 64), offsets, scales, near
@@ -9,7 +10,8 @@ preparation included, the share of preparing, that of the peer, and the largest 
 rows, relative to Σ|k||v| in double precision. The peer writes what a user of PyTorch would: blocks
 of K in float32, multiplied by V. `--compiled` compiles the peer on that many problems; KeOps runs
 where it is installed. `--profile` prints the kernels that take the most time, problem by problem.
-`--figures` times a Laplacian beside a Gaussian of the same shape, and a smoother's far queries.
+After `--seconds` no problem begins. `--figures` times a Laplacian beside a Gaussian of the same
+shape, square and oblong.
 """
 
 from __future__ import annotations
@@ -25,7 +27,6 @@ from typing import Any
 import numpy as np
 import torch
 
-import mercer
 from mercer.kernels import (
     Gaussian,
     Kernel,
@@ -190,7 +191,7 @@ def profile(p: Problem) -> None:
 
 
 def figures() -> None:
-    """A Laplacian beside a Gaussian of the same shape, and a smoother's far queries beside near."""
+    """A Laplacian beside a Gaussian of the same shape."""
     for n, columns in ((20_000, 100), (20_000, 784), (60_000, 100), (60_000, 784)):
         X = torch.randn(n, columns, device="cuda")
         Z, v = X[torch.randperm(n, device="cuda")], torch.randn(n, device="cuda")
@@ -202,14 +203,6 @@ def figures() -> None:
             words += f"  {type(kernel).__name__} square {1e3 * took[0]:.2f}, oblong "
             words += f"{1e3 * took[1]:.2f}, prepared {1e3 * took[2]:.2f};"
         print(words, flush=True)
-    rng = np.random.default_rng(0)
-    rows, y = rng.normal(size=(200_000, 54)).astype(np.float32), rng.normal(size=200_000)
-    new = rng.normal(size=(20_000, 54)).astype(np.float32)
-    with mercer.config(device="cuda"):
-        for bandwidth in (3.0, 0.5):
-            model = mercer.NadarayaWatsonRegressor(bandwidth=bandwidth).fit(rows, y)
-            alone, _ = seconds(model.predict, new, repeats=2)
-            print(f"smoother, 200 000 × 54, 20 000 queries, bandwidth {bandwidth}: {alone:.3f} s")
 
 
 def main() -> None:
@@ -219,14 +212,17 @@ def main() -> None:
     parser.add_argument("--compiled", type=int, default=0)
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--figures", action="store_true")
+    parser.add_argument("--seconds", type=float, default=math.inf)
     asked = parser.parse_args()
     if asked.figures:
         figures()
         return
     rng = np.random.default_rng(asked.seed)
     ratios, errors, shares = list[float](), list[float](), list[float]()
-    compiled = list[float]()
+    compiled, start = list[float](), time.perf_counter()
     for index in range(asked.problems):
+        if time.perf_counter() - start > asked.seconds:
+            break
         p = drawn(rng, 1000 * asked.seed + index)
         ours, result = seconds(fresh, p.kernel, p.X, p.Z, p.V)
         product, _ = seconds(p.kernel.gram(p.X, p.Z).__matmul__, p.V)

@@ -24,18 +24,13 @@ class Fold:
 
     #: The part of the epilogue that the product stands for.
     target: Formula
-    row_x: int | None
-    row_z: int | None
+    #: The indices of the row values of x and of z.
+    rows: tuple[int | None, int | None]
     factor: float
     multiple: float
     shift: float
     #: The value is an exponent: its scale is given, and it is not large.
     exponent: bool
-
-    @property
-    def rows(self) -> tuple[int | None, int | None]:
-        """Which row values of x and of z are added."""
-        return self.row_x, self.row_z
 
     @property
     def sides(self) -> tuple[float, float]:
@@ -88,7 +83,7 @@ def _fold(tile: Formula, parents: dict[int, list[Formula]]) -> Fold | None:
             return None
     if rows["rowx"] is None and rows["rowz"] is None:
         return None
-    plain = Fold(above, rows["rowx"], rows["rowz"], factor, 1.0, shift, False)
+    plain = Fold(above, (rows["rowx"], rows["rowz"]), factor, 1.0, shift, False)
     return _exponent(plain, parents) or plain
 
 

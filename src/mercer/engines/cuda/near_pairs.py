@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import torch
 
 from mercer._tiles import cut
-from mercer.engines.cuda.ops import CHUNK
+from mercer.engines.cuda.torch_blocks import values_of_pairs
 
 #: Pairs that are listed at most: a share of all, between two numbers. Where there are more, all
 #: distances are computed from differences. By the bytes that are read, and not measured: a listed
@@ -45,11 +45,6 @@ def listed(gram: Any, shape: tuple[int, int]) -> Listed:
     return Listed(torch.empty(room, **make), torch.zeros(1, **make), room)
 
 
-def at_a_time(side: Any) -> int:
-    """Pairs whose rows are gathered at a time."""
-    return max(1, CHUNK // max(m.shape[1] for m in side.matrices.values()))
-
-
 def mended(
     gram: Any, kind: str, x: Any, z: Any, V: torch.Tensor | None, diagonal: torch.Tensor | None,
     out: torch.Tensor, near: Listed | None,
@@ -58,12 +53,10 @@ def mended(
     found = 0 if near is None else int(near.found)
     if near is None or not found:
         return out
-    from mercer.engines.cuda.torch_blocks import values_of_pairs
-
     if found > near.room:
         return _by_differences(gram, kind, x, z, V, diagonal)
     pairs = near.pairs[:found].sort().values  # the same order on every run
-    for part in cut(0, found, at_a_time(x)):
+    for part in cut(0, found, x.at_a_time):
         i, j = pairs[part] // z.n, pairs[part] % z.n
         k = values_of_pairs(gram, x, z, i, j)
         if V is None:

@@ -93,17 +93,9 @@ def prepare_products(
     if key not in side.cache:
         from mercer.engines.cuda.split import split
 
-        scale, fold = scale_of(gram, rows, layout.fold), layout.fold
-        factor, values, multiple = scale, None, 0.0
-        if fold is not None:
-            factor = scale * fold.sides[right]
-            index = None if layout.apart else fold.rows[right]
-            if index is not None:
-                values, multiple = side.values[index], scale**2 * fold.multiple
-        side.cache[key] = split(
-            side.matrices[rows], side.centers.get(rows), values, layout, right, factor, multiple,
-            whole_tiles(side.n) + PADDING,
-        )  # fmt: skip
+        scale = scale_of(gram, rows, layout.fold)
+        height = whole_tiles(side.n) + PADDING
+        side.cache[key] = split(side, rows, layout, right, scale, height)
     return side.cache[key]  # type: ignore[no-any-return]
 
 
@@ -154,13 +146,6 @@ def filled(V: torch.Tensor, width: int) -> torch.Tensor:
     """V with zeros up to whole tiles: padded columns of K count nothing."""
     extra = whole_tiles(len(V)) - len(V)
     return torch.nn.functional.pad(V, (0, width - V.shape[1], 0, extra)).contiguous()
-
-
-def split_vectors(V: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, float]:
-    """V = size · (high + low), both in half precision, the largest number near one."""
-    size = 2.0 ** math.frexp(float(V.abs().max()))[1]
-    high = (V / size).half()
-    return high, (V / size - high.float()).half(), size
 
 
 def transposed(side: Any, rows: Input) -> torch.Tensor:

@@ -96,8 +96,12 @@ class DeviceSide:
 
     def chunks(self) -> Iterator[slice]:
         """The rows in parts whose copies in another precision are small beside the rest."""
-        widest = max(m.shape[1] for m in self.matrices.values())
-        return cut(0, self.n, max(1, CHUNK // widest))
+        return cut(0, self.n, self.at_a_time)
+
+    @property
+    def at_a_time(self) -> int:
+        """Rows, or pairs of rows, of which copies are small beside the rest."""
+        return max(1, CHUNK // max(m.shape[1] for m in self.matrices.values()))
 
 
 def to_device(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import triton
 import triton.language as tl
 
 from mercer.engines.cuda.ops import widened
 from mercer.engines.cuda.triton_source import ProductLayout
+from mercer.formula.nodes import Input
 
 #: Numbers that a block of threads writes of each part.
 BLOCK = 4096
@@ -61,18 +64,23 @@ def _split(  # type: ignore[no-untyped-def]
 
 
 def split(
-    rows: torch.Tensor, center: torch.Tensor | None, values: torch.Tensor | None,
-    layout: ProductLayout, right: bool, factor: float, multiple: float, height: int,
-) -> tuple[torch.Tensor, ...]:  # fmt: skip
-    """(x − c) · factor in one part or two, with columns for row values times `multiple`."""
-    rows = rows if rows.dtype in READ else widened(rows)
-    parts = torch.empty(layout.parts, height, layout.width, dtype=torch.float16, device=rows.device)
+    side: Any, rows: Input, layout: ProductLayout, right: bool, scale: float, height: int
+) -> tuple[torch.Tensor, ...]:
+    """The rows of a side about their center, times `scale`, in one part or two."""
+    numbers, center, fold = side.matrices[rows], side.centers.get(rows), layout.fold
+    numbers = numbers if numbers.dtype in READ else widened(numbers)
+    folded = fold is not None and not layout.apart
+    index = fold.rows[right] if fold is not None and folded else None
+    values = numbers if index is None else side.values[index]
+    shape = layout.parts, height, layout.width
+    parts = torch.empty(shape, dtype=torch.float16, device=numbers.device)
     wide = min(128, layout.width & -layout.width)
     tall = min(256, BLOCK // wide)
     _split[(height // tall, layout.width // wide)](
-        rows, rows if center is None else center, rows if values is None else values,
-        parts[0], parts[-1], len(rows), rows.shape[1], factor, multiple, center is not None,
-        values is not None, layout.split and layout.parts == 1, layout.parts == 2, right,
-        layout.fold is not None and not layout.apart, layout.width, tall, wide,
+        numbers, numbers if center is None else center, values, parts[0], parts[-1], side.n,
+        numbers.shape[1], scale * (fold.sides[right] if fold else 1.0),
+        scale**2 * (fold.multiple if fold else 0.0), center is not None, index is not None,
+        layout.split and layout.parts == 1, layout.parts == 2, right, folded, layout.width, tall,
+        wide,
     )  # fmt: skip
     return tuple(parts)

@@ -5,12 +5,12 @@ They serve float64, the few operations that Triton lacks, and the near pairs of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from mercer._tiles import cut
-from mercer.engines.cuda import near_pairs
 from mercer.engines.cuda.ops import differences, evaluate_torch
 from mercer.engines.cuda.rows import DeviceSide, squared_norms
 from mercer.formula import Formula
@@ -29,9 +29,7 @@ def torch_block(
         else:
             tile = differences(source.node, x.numbers(source.rows), z.numbers(source.rows))
         known[Formula("tile", value=i)] = tile
-    known |= {Formula("rowx", value=i): v[:, None] for i, v in enumerate(x.values)}
-    known |= {Formula("rowz", value=i): v[None, :] for i, v in enumerate(z.values)}
-    result = evaluate_torch(gram.program.epilogue, known)
+    result = _epilogue(gram, known, [v[:, None] for v in x.values], z.values)
     shape = (x.n, z.n)
     if not isinstance(result, torch.Tensor):
         result = torch.full(shape, float(result), dtype=gram.torch_dtype, device=x.device)
@@ -44,6 +42,13 @@ def torch_block(
     return result
 
 
+def _epilogue(gram: Any, tiles: dict[Formula, Any], x: Sequence[Any], z: Sequence[Any]) -> Any:
+    """k from the values of every source, and row values that broadcast to them."""
+    rows = {Formula("rowx", value=i): v for i, v in enumerate(x)}
+    rows |= {Formula("rowz", value=i): v for i, v in enumerate(z)}
+    return evaluate_torch(gram.program.epilogue, tiles | rows)
+
+
 def _distances(gram: Any, node: Formula, x: DeviceSide, z: DeviceSide) -> torch.Tensor:
     """‖x − z‖² from the product, of near pairs from their differences."""
     (i, j), below = gram.near[node.value]
@@ -51,7 +56,7 @@ def _distances(gram: Any, node: Formula, x: DeviceSide, z: DeviceSide) -> torch.
     tile += x.values[i][:, None]
     tile += z.values[j]
     rows, columns = (tile < below).nonzero(as_tuple=True)
-    for part in cut(0, len(rows), near_pairs.at_a_time(x)):
+    for part in cut(0, len(rows), x.at_a_time):
         a, b = rows[part], columns[part]
         tile[a, b] = squared_norms(x.numbers(node.value)[a] - z.numbers(node.value)[b])
     return tile
@@ -70,6 +75,5 @@ def values_of_pairs(
             plain = source.node.op == "sqdist"
             tile = squared_norms(a - b) if plain else differences(source.node, a, b, True)
         known[Formula("tile", value=at)] = tile
-    known |= {Formula("rowx", value=at): v[i] for at, v in enumerate(x.values)}
-    known |= {Formula("rowz", value=at): v[j] for at, v in enumerate(z.values)}
-    return torch.zeros_like(x.values[0][i]) + evaluate_torch(gram.program.epilogue, known)
+    rows = [v[i] for v in x.values]
+    return torch.zeros_like(rows[0]) + _epilogue(gram, known, rows, [v[j] for v in z.values])

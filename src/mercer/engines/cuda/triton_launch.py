@@ -17,14 +17,12 @@ from mercer.engines.cuda.operands import (
     output_of,
     prepare_products,
     scale_of,
-    split_vectors,
     transposed,
     whole_tiles,
 )
 from mercer.engines.cuda.triton_source import (
     ProductLayout,
     Rendered,
-    fit_halves,
     render,
     renderable,
 )
@@ -68,7 +66,7 @@ def describe(gram: Any) -> tuple[str, str]:
     else:
         height, width, options = tile_shape(kind, layouts)
         tiles = f"tiles of {height} × {width} that stay on chip, {options['num_warps']} warps"
-        text = render(gram.program, layouts, kind, few=_few_columns(gram)).text
+        text = _written(gram, layouts, kind, True).text
     return (
         f"{n} × {m} on {gram.device}, precision {gram.precision!r}, {tiles}{split}"
         + (", one triangle" if gram.square else ""),
@@ -76,20 +74,19 @@ def describe(gram: Any) -> tuple[str, str]:
     )
 
 
-def _written(gram: Any, layouts: dict[int, ProductLayout], kind: str) -> tuple[Rendered, Any]:
-    """The module for one kind of use: written once, since that takes as long as a small product."""
-    key = ("written", kind, tuple(layouts.items()))
-    if key not in gram.shared:
-        written = render(gram.program, layouts, kind, not _interpreted(), _few_columns(gram))
-        gram.shared[key] = written, load_generated(written.text).kernel
-    return gram.shared[key]  # type: ignore[no-any-return]
+def _written(
+    gram: Any, layouts: dict[int, ProductLayout], kind: str, ptx: bool | None = None
+) -> Rendered:
+    """What is generated for one kind of use."""
+    ptx = not _interpreted() if ptx is None else ptx
+    return render(gram.program, tuple(layouts.items()), kind, ptx, _few_columns(gram))
 
 
-def _few_columns(gram: Any) -> dict[int, int]:
+def _few_columns(gram: Any) -> tuple[tuple[int, int], ...]:
     """The statistics without a product that have few columns, and how many."""
     sources = enumerate(gram.program.sources)
     widths = {i: gram._x.matrices[s.rows].shape[1] for i, s in sources if s.kind == "direct"}
-    return {i: width for i, width in widths.items() if width <= FEW_COLUMNS}
+    return tuple((i, width) for i, width in widths.items() if width <= FEW_COLUMNS)
 
 
 def _interpreted() -> bool:
@@ -106,16 +103,12 @@ def launch(
             parts = V.split(MAX_VECTORS, dim=1)
             return torch.cat([launch(gram, kind, x, z, p, diagonal) for p in parts], dim=1)
     layouts = layouts_of(gram)
-    if kind in ("vector", "vectors") and diagonal is None and _halves_serve(gram, layouts, V):
-        assert V is not None
-        high, low, size = split_vectors(V)
-        halves = launch(gram, "halves", x, z, torch.stack([high, low], dim=2).flatten(1), None)
-        return size * (halves[:, ::2] + halves[:, 1::2])
     if hopper.serves(gram, kind, layouts, diagonal):
         result = hopper.launch(gram, kind, x, z, V, diagonal, layouts[0])
         if result is not None:
             return result
-    written, kernel = _written(gram, layouts, kind)
+    written = _written(gram, layouts, kind)
+    kernel = load_generated(written.text).kernel
     operands = _operands(gram, written, x, z)
     listed = near_pairs.listed(gram, (x.n, z.n)) if gram.near else None
     out = _run(kernel, kind, operands, written.numbers, layouts, (x.n, z.n), V, diagonal, listed)
@@ -140,12 +133,6 @@ def _sides(gram: Any, i: int, x: Any, z: Any) -> list[Any]:
     right = prepare_products(gram, z, source.rows, layout, True)
     both = [part for pair in zip(left, right, strict=True) for part in pair]
     return both + ([scale_of(gram, source.rows, layout.fold) ** -2] if layout.scaled else [])
-
-
-def _halves_serve(gram: Any, layouts: dict[int, ProductLayout], V: torch.Tensor | None) -> bool:
-    """Whether k and V may be halves: "fast" precision, few vectors, narrow rows."""
-    few = V is not None and 2 * V.shape[1] <= 16
-    return few and gram.precision == "fast" and fit_halves(gram.program, layouts)
 
 
 def blocks_serve(gram: Any, vectors: int) -> bool:
@@ -226,7 +213,7 @@ def _case(kind: str, layouts: list[ProductLayout]) -> str:
 def _narrow_case(kind: str, width: int) -> str:
     if kind == "symmetric":
         return "symmetric" if width > 32 else "narrow symmetric"
-    return {"vector": "narrow vector", "halves": "halves"}.get(kind, "other")
+    return "narrow vector" if kind == "vector" else "other"
 
 
 #: Rows, columns, warps and pipeline stages of each case.
@@ -237,7 +224,6 @@ _TILES = {
     "one part": (128, 256, 8, 3),
     # An eighth slower than the shape above, but compiled in a third of its nine seconds.
     "one part, symmetric": (128, 128, 8, 4),
-    "halves": (128, 64, 4, 4),
     "short steps": (128, 256, 8, 4),
     "long steps": (128, 256, 8, 2),
     "differences": (64, 64, 4, 3),

@@ -17,11 +17,10 @@ nothing in the tile and are written to a list: `near_pairs` adds them afterwards
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from mercer.engines.cuda import exponential
 from mercer.engines.cuda.folding import Fold, folded
 from mercer.formula.nodes import Formula, set_size
 from mercer.formula.ops import form_of
@@ -45,7 +44,7 @@ class ProductLayout:
     #: The source is a squared distance: the row values that hold ‖x‖² and ‖z‖², and the distance
     #: below which pairs are listed.
     norms: tuple[int, int] | None = None
-    below: float = field(default=0.0, compare=False)
+    below: float = 0.0
 
     @property
     def kept(self) -> bool:
@@ -70,6 +69,30 @@ TRITON: dict[str, Callable[..., str]] = {
 }
 
 
+#: The text of a function `exp2_unit`: the unit for exponentials does all the work, and gives zero
+#: below the range of normal numbers. Triton has no words for which unit is meant, hence PTX; its
+#: interpreter, which has no PTX, uses `tl.exp2`.
+EXP2 = """
+@triton.jit
+def exp2_unit(t):
+    return tl.inline_asm_elementwise(
+        "{ ex2.approx.ftz.f32 $0, $1; }", "=&f,f", [t], dtype=tl.float32, is_pure=True, pack=1,
+    )
+"""
+#: The text of a function of Triton and of Gluon: k, with 0 for pairs (r, q) that are near, which
+#: are written to a list.
+WITHOUT_NEAR = """
+@triton.jit
+def without_near(k, near, pairs, found, room, r, q, n, m):
+    near = near & (r[:, None] < n) & (q[None, :] < m)
+    if tl.max(tl.max(near.to(tl.int32), 1), 0) > 0:
+        one = near.to(tl.int64)
+        at = tl.atomic_add(found + 0 * one, one, mask=near, sem="relaxed")
+        pair = r[:, None].to(tl.int64) * m + q[None, :]
+        tl.store(pairs + at, pair, mask=near & (at < room))
+    return tl.where(near, 0.0, k)
+
+"""
 #: Sums over sets of columns keep a tile in registers per size of a set.
 LARGEST_SET = 8
 
@@ -85,17 +108,6 @@ def renderable(program: Program) -> bool:
     return known and max(sets, default=0) <= LARGEST_SET and program.written_in(triton_form)
 
 
-def fit_halves(program: Program, layouts: dict[int, ProductLayout]) -> bool:
-    """Whether all of k is 2^t with t from one step of one product, rounded once."""
-    if len(layouts) != 1 or len(program.sources) != 1 or layouts[0].width != 16:
-        return False
-    layout, fold = layouts[0], layouts[0].fold
-    if fold is None or not fold.exponent or layout.apart or layout.scaled or fold.shift:
-        return False
-    epilogue = folded(program, {0: fold}).epilogue
-    return epilogue.op == "exp2" and epilogue.args[0].op == "tile"
-
-
 @dataclass(frozen=True)
 class Rendered:
     """The text of a module, its numbers, and the row values that it reads."""
@@ -106,32 +118,22 @@ class Rendered:
     row_z: list[int]
 
 
+@lru_cache(maxsize=256)
 def render(
     program: Program,
-    layouts: dict[int, ProductLayout],
+    layouts: tuple[tuple[int, ProductLayout], ...],
     kind: str,
     ptx: bool = True,
-    few: dict[int, int] | None = None,
+    few: tuple[tuple[int, int], ...] = (),
 ) -> Rendered:
-    """`kind`: "vector", "vectors", "halves", "symmetric" or "dense". `ptx`: whether there is PTX.
-    `few`: the columns of statistics that have so few of them that the panel's rows stay in
-    registers."""
-    below = tuple(layout.below for layout in layouts.values())
-    return _render(program, tuple(layouts.items()), below, kind, ptx, tuple((few or {}).items()))
-
-
-@lru_cache(maxsize=256)
-def _render(
-    program: Program, layouts: Any, below: tuple[float, ...], kind: str, ptx: bool, few: Any
-) -> Rendered:
-    """`render`, once for all rows; `below` is in the text, and in no comparison of layouts."""
+    """`layouts`: of every product; `kind`: "vector", "vectors", "symmetric" or "dense"; `ptx`:
+    whether there is PTX; `few`: the columns of statistics that have so few of them that the panel's
+    rows stay in registers."""
     folds = {i: layout.fold for i, layout in layouts if layout.fold is not None}
     writer = Writer(folded(program, folds), dict(layouts), dict(few))
     # Where all that is left for a pair is an exponential, the unit for it is the bottleneck.
-    if kind == "halves":
-        writer.exp2 = exponential.halves_source() if ptx else exponential.PLAIN_HALVES
-    elif ptx and (few or (folds and not writer.wide)):
-        writer.exp2 = exponential.EXP2
+    if ptx and (few or (folds and not writer.wide)):
+        writer.exp2 = EXP2
     return Rendered(writer.module(kind), writer.numbers, writer.rows["x"], writer.rows["z"])
 
 
@@ -154,7 +156,7 @@ class Writer:
         leaves = {(node.op, node.value) for node in program.epilogue.walk() if not node.args}
         for fold in (layout.fold for layout in layouts.values() if layout.apart):
             assert fold is not None
-            named = (("rowx", fold.row_x), ("rowz", fold.row_z))
+            named = zip(("rowx", "rowz"), fold.rows, strict=True)
             leaves |= {(op, i) for op, i in named if i is not None}
         self.repaired: list[int] = [i for i, layout in layouts.items() if layout.norms is not None]
         for i in self.repaired:
@@ -198,6 +200,7 @@ class Writer:
         head = ['"""Generated by mercer; do not edit."""', "import triton"]
         head += ["import triton.language as tl", "", ""]
         head += [self.exp2] if self.exp2 else []
+        head += [WITHOUT_NEAR] if self.repaired else []
         # Or each kind of number would be compiled anew; rows of K are stored faster if m is even.
         free = ["n"] if kind == "dense" else ["n", "m"]
         head += [f"@triton.jit(do_not_specialize={free})"]
@@ -212,7 +215,7 @@ class Writer:
         if fold is None:
             return
         if layout.apart:
-            named = (("x", fold.row_x), ("z", fold.row_z))
+            named = zip("xz", fold.rows, strict=True)
             values = " + ".join(f"v{side}{row}" for side, row in named if row is not None)
             once = "" if fold.multiple == 1.0 else f"{self.number(fold.multiple)} * "
             self.emit(f"t{i} = t{i} + {once}({values})")
@@ -235,7 +238,7 @@ class Writer:
         self._kept_rows()
         if kind == "symmetric":
             self.emit("own = tl.load(v + r)")
-        if kind in ("vectors", "halves"):
+        if kind == "vectors":
             self.emit("total = tl.zeros([BM, NV], tl.float32)")
             self.emit("e = tl.arange(0, NV)")
         elif kind != "dense":
@@ -255,10 +258,7 @@ class Writer:
         """Over tiles of columns; `diagonal`: the tile may hold pairs of a row with itself."""
         self.emit(f"for j in range({first}, {last}, BN):")
         self.depth += 1
-        if use == self._use_halves:
-            self._half_tile()
-        else:
-            self._tile(diagonal)
+        self._tile(diagonal)
         use()
         for i, layout in self.layouts.items():
             for part in "hl"[: layout.parts]:
@@ -281,12 +281,6 @@ class Writer:
             for d in range(columns):
                 self.emit(f"x{i}_{d} = tl.load(x{i} + {d} * height.to(tl.int64) + r)[:, None]")
 
-    def _half_tile(self) -> None:
-        """k itself in half precision: the product with V is one of tensor cores, too."""
-        self.emit("q = j + tl.arange(0, BN)")
-        self.emit("bh0 = tl.load(zh0 + qo0)")
-        self.emit("k = exp2_halves(tl.dot(ah0, bh0, out_dtype=tl.float16))")
-
     def _tile(self, diagonal: bool) -> None:
         self.emit("q = j + tl.arange(0, BN)")
         for i in self.rows["z"]:
@@ -301,7 +295,12 @@ class Writer:
         pairs = any(node.op == "tile" for node in self.program.epilogue.walk())
         self.emit(f"k = {result}" + ("" if pairs else " + tl.zeros([BM, BN], tl.float32)"))
         if self.repaired:
-            self._list_near(diagonal)
+            self.emit(f"near = {self.near()}")
+            if diagonal:  # pairs that count in another tile, or by `diagonal`, are left out
+                sign = ">" if self.kind == "symmetric" else "!="
+                self.emit("if SQUARE:")
+                self.emit(f"    near = near & (q[None, :] {sign} r[:, None])")
+            self.emit("k = without_near(k, near, pairs, found, room, r, q, n, m)")
         if not diagonal:
             return
         self.emit("if SQUARE:")
@@ -312,20 +311,6 @@ class Writer:
     def near(self) -> str:
         """Whether some distance of a pair is to be computed again."""
         return " | ".join(f"(t{i} < {self.number(self.layouts[i].below)})" for i in self.repaired)
-
-    def _list_near(self, diagonal: bool) -> None:
-        """Write near pairs to the list, and 0 for them; those of padding, or that count in
-        another tile or by `diagonal`, are left out."""
-        self.emit(f"near = ({self.near()}) & (r[:, None] < n) & (q[None, :] < m)")
-        if diagonal:
-            self.emit("if SQUARE:")
-            sign = ">" if self.kind == "symmetric" else "!="
-            self.emit(f"    near = near & (q[None, :] {sign} r[:, None])")
-        self.emit("if tl.max(near.to(tl.int32)) > 0:")
-        self.emit("    at = tl.atomic_add(found + tl.zeros([BM, BN], tl.int32), 1, mask=near)")
-        self.emit("    pair = r[:, None].to(tl.int64) * m + q[None, :]")
-        self.emit("    tl.store(pairs + at, pair, mask=near & (at < room))")
-        self.emit("    k = tl.where(near, 0.0, k)")
 
     def _product(self, i: int, layout: ProductLayout) -> None:
         self.emit(f"t{i} = tl.zeros([BM, BN], tl.float32)")
@@ -441,15 +426,9 @@ class Writer:
         self.emit("weights = tl.load(v + at)")
         self.emit('total = tl.dot(k, weights, total, input_precision="tf32x3")')
 
-    def _use_halves(self) -> None:
-        self.emit("weights = tl.load(v + q[:, None].to(tl.int64) * NV + e[None, :])")
-        self.emit("total = tl.dot(k, weights, total)")
-
     def _finish_vectors(self) -> None:
         self.emit("where = (tl.program_id(1).to(tl.int64) * n + r)[:, None] * NV + e[None, :]")
         self.emit("tl.store(out + where, total, mask=r[:, None] < n)")
-
-    _finish_halves = _finish_vectors
 
     def _use_on_diagonal(self) -> None:
         self.emit("weights = tl.load(v + q)")

@@ -45,7 +45,7 @@ _TILES = {
 _NARROWEST = {"vector": 64, "symmetric": 128, "dense": 64}
 #: Uses whose kernel has run, where what goes wrong later is not the compiler's fault, and those
 #: whose kernel this Triton cannot compile: it could not at any other time either.
-_runs: dict[tuple[str, ProductLayout], bool] = {}
+_runs: dict[tuple[str, bool, int], bool] = {}
 
 
 def serves(gram: Any, kind: str, layouts: dict[int, ProductLayout], diagonal: Any) -> bool:
@@ -53,7 +53,8 @@ def serves(gram: Any, kind: str, layouts: dict[int, ProductLayout], diagonal: An
     if gram.device.type != "cuda" or len(gram.program.sources) != 1 or not layouts:
         return False
     layout = layouts[0]
-    known = (kind, layout.kept, layout.parts) in _TILES and _runs.get((kind, layout), True)
+    key = kind, layout.kept, layout.parts
+    known = key in _TILES and _runs.get(key, True)
     if not known or (kind == "vector" and diagonal is not None):
         return False
     if layout.width * layout.parts < _NARROWEST[kind]:
@@ -80,16 +81,17 @@ def launch(
     layout: ProductLayout,
 ) -> torch.Tensor | None:  # fmt: skip
     """K, or its product with one vector; None where this Triton cannot compile the loop."""
+    key = kind, layout.kept, layout.parts
     try:
         result = _launch(gram, kind, x, z, V, diagonal, layout)
-        _runs[kind, layout] = True
+        _runs[key] = True
         return result
     except torch.OutOfMemoryError:
         raise
     except Exception as error:
-        if (kind, layout) in _runs:
+        if key in _runs:
             raise
-        _runs[kind, layout] = False
+        _runs[key] = False
         warn(
             f"this Triton cannot compile a kernel for Hopper ({type(error).__name__}: "
             f"{str(error)[-200:]}): a slower one is used",
@@ -139,7 +141,8 @@ def _written(gram: Any, layout: ProductLayout) -> tuple[Rendered, torch.Tensor, 
         written = render_values(gram.program, layout, scale)
         numbers = torch.tensor([*written.numbers, 0.0], dtype=torch.float32, device=gram.device)
         module = load_generated(written.text)
-        functions = module.of_rows, module.of_columns, module.values, module.is_near
+        names = ("of_rows", "of_columns", "values", "is_near", "without_near")
+        functions = tuple(getattr(module, name) for name in names)
         gram.shared[key] = written, numbers, functions
     return gram.shared[key]  # type: ignore[no-any-return]
 

@@ -133,27 +133,12 @@ def _keep_panel(x, ring, panel, PARTS: gl.constexpr, STEPS: gl.constexpr):  # ty
     mbarrier.wait(full, phase=0)
 
 
-@gluon.jit
-def _without_near(  # type: ignore[no-untyped-def]
-    k, near, pairs, found, room, r, q, n, m, layout: gl.constexpr, SQUARE: gl.constexpr
-):  # fmt: skip
-    """k, with 0 for the pairs (r, q) that are near, which are written to a list."""
-    near = near & (r[:, None] < n) & (q[None, :] < m)
-    if SQUARE:
-        near = near & (q[None, :] > r[:, None])
-    if gl.max(gl.max(near.to(gl.int32), 1), 0) > 0:
-        one = gl.full(near.shape, 1, gl.int64, layout)
-        at = gl.atomic_add(found + (one - 1), one, mask=near, sem="relaxed")
-        pair = r[:, None].to(gl.int64) * m + q[None, :]
-        gl.store(pairs + at, pair, mask=near & (at < room))
-    return gl.where(near, 0.0, k)
-
-
 @gluon.jit(do_not_specialize=["n"])  # or each kind of number would be compiled anew
 def kernel(  # type: ignore[no-untyped-def]
     xh, xl, zh, zl, rx, rz, numbers, diagonal, v, out, n, m, height, breadth, length,
     pairs, found, room,
     of_rows: gl.constexpr, of_columns: gl.constexpr, values: gl.constexpr, is_near: gl.constexpr,
+    without_near: gl.constexpr,
     KIND: gl.constexpr, SQUARE: gl.constexpr, KEPT: gl.constexpr,
     PARTS: gl.constexpr, STEPS: gl.constexpr, STAGES: gl.constexpr, REPAIRED: gl.constexpr,
     num_warps: gl.constexpr,
@@ -191,8 +176,8 @@ def kernel(  # type: ignore[no-untyped-def]
         t = _tile(x, z, ring, panel, first, tiles * STEPS, tile * STEPS, layout, KEPT, PARTS, STEPS)
         k = values(t, rows, columns)
         if REPAIRED:
-            near = is_near(t, rows, columns)
-            k = _without_near(k, near, pairs, found, room, r, q, n, m, layout, SQUARE)
+            near = is_near(t, rows, columns) & ((q[None, :] > r[:, None]) | (not SQUARE))
+            k = without_near(k, near, pairs, found, room, r, q, n, m)
         crossing = (first + tile * BN < (panel + 1) * BM) & (first + (tile + 1) * BN > panel * BM)
         if SQUARE:  # noqa: SIM102 - what is known when it is compiled, and what is not
             if crossing:

@@ -45,7 +45,7 @@ LARGEST, SMALLEST = 2048, 64
 #: It grows, up to this, while more variables are on the move than it holds.
 CROWDED = 4096
 #: How far a turn closes the gap of W, relative to the gap over all rows.
-INNER = 0.05
+INNER = 0.2
 #: A turn takes at most this many steps for each variable of W, then Newton's steps go on.
 STEPS = 2
 #: Problems side by side, at most.

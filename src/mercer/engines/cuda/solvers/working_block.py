@@ -29,7 +29,7 @@ class Block:
 
 
 #: Newton steps in a row: each but the last ends at a bound, which then holds its variable.
-ATTEMPTS = 16
+ATTEMPTS = 4
 
 
 def newton(block: Block, p: int, before: torch.Tensor, groups: int) -> None:
