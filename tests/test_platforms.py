@@ -62,6 +62,46 @@ print(mercer.stats.mmd_test([[0.0], [1.0], [2.0]], [[5.0], [6.0], [7.0]], permut
 print(mercer.data.xor())
 """
 
+#: What the package does with its dependencies alone, and what it says where more is needed.
+BARE = """
+import sys, tempfile
+
+EXTRAS = ("pandas", "matplotlib", "click", "torch", "onnx", "dask", "pyarrow", "polars")
+
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in EXTRAS:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Blocker())
+import numpy as np
+import scipy.sparse
+import mercer
+
+X, y = mercer.data.moons(60, noise=0.1)
+options = {"kernels": ["gaussian(0.5)"], "learners": ["ridge"], "cv": 3}
+for rows in (X, scipy.sparse.csr_matrix(X), X.tolist()):
+    assert mercer.compare(rows, y, **options).best_row.learner
+texts = ["a good day", "a bad night"] * 20
+assert mercer.compare(texts, [0, 1] * 20, kernels=["spectrum(3)"], cv=3).best_row.learner
+model = mercer.KernelSVC().fit(X, y)
+assert mercer.explain_rows(model, X[:2], X[:9]).values.shape == (2, 2)
+with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+    file.write("a,b\\n1,x\\n2,y\\n" * 9)
+    file.flush()
+    for needs in (
+        lambda: mercer.data.load(file.name),
+        lambda: mercer.compare([["a", 1.0], ["b", 2.0]] * 20, [0, 1] * 20),
+        lambda: mercer.reasons.importances(model, X, y),
+        lambda: mercer.plot.decision_regions(model, X, y),
+        lambda: mercer.onnx.export(model),
+    ):
+        try:
+            needs()
+        except ImportError as error:
+            print(error)
+"""
+
 
 def run(program: str, **variables: str) -> str:
     path = os.pathsep.join(filter(None, sys.path))
@@ -79,6 +119,15 @@ def test_every_learner_without_threads_and_without_a_compiler() -> None:
     from mercer import learners
 
     assert run(ALONE).split() == learners.__all__
+
+
+def test_the_dependencies_alone_are_enough_or_it_says_what_is_missing() -> None:
+    said = run(BARE).splitlines()
+    needed = ["tables need pandas"] * 3 + ["pictures need matplotlib", "ONNX export needs the onnx"]
+    assert len(said) == len(needed)
+    for line, words in zip(said, needed, strict=True):
+        assert line.startswith(words)
+        assert ": pip install " in line
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii", "cp437"])

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import sys
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
 from sklearn.compose import make_column_transformer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -33,7 +37,7 @@ class Cusp(Kernel):
         return (1.0 + sqdist(rows).over(self._named(path, "width") ** 2)) ** -1
 
 
-def table(n: int) -> tuple[np.ndarray, np.ndarray]:
+def table(n: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Rows of three columns, and two classes of them."""
     rows = np.random.default_rng(0).normal(size=(n, 3))
     return rows, (rows[:, 0] * rows[:, 1] > 0).astype(np.int64)
@@ -49,7 +53,7 @@ def machine() -> Pipeline:
     return make_pipeline(columns, KernelSVC(k, C=10.0, probability=True))
 
 
-def serve(model: Any, rows: np.ndarray) -> list[int]:
+def serve(model: Any, rows: NDArray[np.float64]) -> list[int]:
     """One request per row, in four threads."""
     with ThreadPoolExecutor(4) as pool:
         answers = pool.map(model.predict, [rows[i : i + 1] for i in range(len(rows))])
@@ -71,19 +75,27 @@ def learn_and_keep(folder: Path) -> None:
 
 
 def load_and_serve(folder: Path) -> None:
-    """Load, compare with what was kept, serve, export."""
+    """Load, compare with what was kept, serve, export to where no Python is."""
     rows, _ = table(120)
     model = mercer.load(folder / "machine.mercer")
     np.testing.assert_array_equal(model.predict_proba(rows), np.load(folder / "answers.npy"))
     with mercer.config(threads=1):
         assert serve(model, rows) == model.predict(rows).tolist()
+    mercer.onnx.export(model, folder / "machine.onnx", dtype="float64")
+    elsewhere = onnxruntime.InferenceSession(folder / "machine.onnx")
+    labels, probabilities, *_ = elsewhere.run(None, {"X": rows})
+    assert labels.tolist() == model.predict(rows).tolist()
+    np.testing.assert_allclose(probabilities, model.predict_proba(rows), atol=1e-6)
     ridge = mercer.load(folder / "ridge.mercer")
-    values: np.ndarray = ridge.predict(rows)
+    values: NDArray[np.float64] = ridge.predict(rows)
     assert abs(float(np.corrcoef(values, rows[:, 0])[0, 1])) > 0.9
 
 
 if __name__ == "__main__":
     target = Path(sys.argv[1])
+    warnings.simplefilter("error", mercer.MercerWarning)
+    logging.basicConfig(filename=target / "log", level=logging.INFO)
     learn_and_keep(target)
     load_and_serve(target)
+    assert "solver" in (target / "log").read_text(encoding="utf-8")
     print("served")

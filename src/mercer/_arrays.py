@@ -98,6 +98,15 @@ def host(X: Any) -> Any:
     return X.float().numpy() if str(X.dtype) == "torch.bfloat16" else X.numpy()
 
 
+def pandas() -> Any:
+    """The package of tables, or what to install where it is missing."""
+    try:
+        import pandas
+    except ModuleNotFoundError:
+        raise ImportError("tables need pandas: pip install pandas") from None
+    return pandas
+
+
 def as_pandas(X: Any) -> Any:
     """A table of Polars or Arrow as a DataFrame of pandas; anything else unchanged."""
     return X.to_pandas() if hasattr(X, "to_pandas") and not hasattr(X, "iloc") else X

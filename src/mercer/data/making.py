@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._arrays import as_pandas, is_sparse
+from mercer._arrays import as_pandas, is_sparse, pandas
 from mercer._suggest import suggest
 from mercer.data.columns import find_types, listed, typed
 from mercer.data.dataset import Dataset, Note, Pair
@@ -95,9 +95,7 @@ def examples(X: Any, kind: str | None, shape: Any) -> tuple[Any, str, Any]:
     if X.ndim != 2:
         raise DataError(f"X must have rows and columns, got an array of shape {X.shape}")
     if X.dtype.kind in "OUSM":
-        import pandas as pd
-
-        return pd.DataFrame(X).infer_objects(), "table", shape
+        return pandas().DataFrame(X).infer_objects(), "table", shape
     return X, kind or "vectors", shape
 
 

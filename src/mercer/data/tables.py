@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from mercer._arrays import pandas
 from mercer._config import get_config, show_bytes
 from mercer.data.dataset import Dataset, Note
 from mercer.data.making import make
@@ -64,8 +65,7 @@ def frame_from_text(
     stream: BinaryIO, source: str, separator: str | None
 ) -> tuple[Any, tuple[str, ...]]:
     """A DataFrame from delimited text of which the separator and the header are found out."""
-    import pandas as pd
-
+    pd = pandas()
     limit, content = get_config().memory_bytes, read_within_limit(stream, source)
     head = Header(content[:MAX_HEADER], source, separator)
     lines = max(content.count(b"\n"), content.count(b"\r")) + 1

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._arrays import pandas
 from mercer.reasons.explain import explain_rows
 from mercer.reasons.problem import as_tables, parts_of, taken_apart
 from mercer.reasons.slopes import gradient
@@ -44,8 +45,7 @@ def importances(model: Any, X: Any, y: Any = None, background: Any = None, **opt
     >>> list(mercer.reasons.importances(model, X, y).columns)
     ['shapley', 'gradient', 'permutation']
     """
-    import pandas as pd
-
+    pd = pandas()
     found = explain_rows(model, X, background, **options)
     (table, rest), columns = as_tables(X, background), options.get("columns")
     names, owner = parts_of(table, columns)

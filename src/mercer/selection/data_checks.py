@@ -261,16 +261,16 @@ def _copies(found: Dataset, gone: list[int], notes: list[Note]) -> np.ndarray | 
 
 
 def _groups(found: Dataset, gone: list[int]) -> np.ndarray | None:
-    import pandas as pd
-
-    if found.kind == "table":
-        keys = pd.util.hash_pandas_object(found.X, index=False).to_numpy()
-    elif isinstance(found.X, list):
-        keys = np.array([hash(x) if isinstance(x, (str, bytes)) else id(x) for x in found.X])
-    elif is_sparse(found.X):
+    if is_sparse(found.X):
         return None
+    if found.kind == "table":
+        from pandas.util import hash_pandas_object
+
+        keys = hash_pandas_object(found.X, index=False).tolist()
+    elif isinstance(found.X, list):
+        keys = [x if isinstance(x, (str, bytes)) else id(x) for x in found.X]
     else:
         rows = np.delete(found.X, gone, axis=1) if gone else np.asarray(found.X)
-        rows = rows + 0  # makes 0 of −0, whose bytes differ
-        keys = np.array([hash(row.tobytes()) for row in rows])
-    return np.asarray(pd.factorize(keys)[0])
+        keys = [row.tobytes() for row in rows + 0]  # makes 0 of −0, whose bytes differ
+    number: dict[Any, int] = {}
+    return np.array([number.setdefault(key, len(number)) for key in keys])

@@ -117,7 +117,7 @@ class Rotation:
             H = solve_lower(L, solve_lower(L, H).T)
         values, vectors = eigh(H)
         basis = vectors if L is None else solve_lower(L, vectors, transposed=True)
-        return cls(basis, namespace(values).clip(values, min=0.0))
+        return cls(basis, namespace(values).clip(values, 0.0, None))
 
 
 def ridge_path(panels: Panels, problem: RidgeProblem, penalty: Any = None) -> tuple[RidgePath, Any]:
