@@ -206,9 +206,9 @@ def _twice(i, n, seed):
 def main(kind, count, seed):
     from fuzzing import Guard, turns
 
-    import mercer.cli.app
-    import mercer.cli.compare
-    import mercer.report
+    if kind != "first":
+        from mercer import report  # noqa: F401
+        from mercer.cli import app, compare  # noqa: F401
 
     mercer.set_config(progress=False, threads=1)
     act = {"streams": streams, "outputs": outputs, "interrupts": interrupts, "first": first}[kind]

@@ -1,6 +1,6 @@
 """What a call takes beyond what was there: ``python tests/measure_memory.py ridge 200 8000``.
 
-``python tests/measure_memory.py all 10000`` measures all cases under all limits.
+``python tests/measure_memory.py all 10000 0`` measures all cases under all limits.
 
 The case runs once, so that libraries and compiled loops are loaded (LLVM takes some 100 MB), and
 once more to be measured, on so many rows within a limit of so many MB. Printed is the growth of
@@ -196,11 +196,15 @@ def measured(case, megabytes, rows):
     return found
 
 
-def report(count):
-    """All cases under all limits (or so many of these), as the fuzzers report."""
+def report(count, seed=0):
+    """All cases under all limits, or so many of these, as the fuzzers report.
+
+    Other thousands of the seed measure those that follow.
+    """
     from fuzzing import turns
 
-    runs = [(case, *limit) for limit in LIMITS for case in CASES][:count]
+    runs = [(case, *limit) for limit in LIMITS for case in CASES]
+    runs = runs[seed // 1000 * count :][:count]
     found = [measured(*runs[number]) for number in turns(len(runs))]
     refused = sum(bool(one.get("refused")) for one in found)
     problems = [f"memory, {one['case']}: {one['problem']}" for one in found if "problem" in one]
@@ -219,6 +223,6 @@ if __name__ == "__main__":
 
     warnings.simplefilter("ignore")
     if sys.argv[1] == "all":
-        report(int(sys.argv[2]))
+        report(*map(int, sys.argv[2:4]))
     else:
         main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

@@ -29,7 +29,7 @@ def marked(text: str) -> list[int]:
 
 def table(lecture: str) -> str:
     """One row per item, in Markdown, with a link to where this page has it."""
-    rows = ["| lines of the slides | what | here |", "|---|---|---|"]
+    rows = ["| lines of the slides | where it is here |", "|---|---|"]
     for number, (lines, what) in items(lecture).items():
-        rows.append(f'| {lines} | {what} | <a href="#item-{number}">here</a> |')
+        rows.append(f'| {lines} | <a href="#item-{number}">{what}</a> |')
     return ":::{dropdown} Where each point is\n" + "\n".join(rows) + "\n:::\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any, ClassVar
+from urllib.parse import parse_qsl
 
 import stills
 from docutils import nodes
@@ -85,7 +86,7 @@ class Laboratory(SphinxDirective):
 
     def figure(self) -> list[nodes.Node]:
         panel, state = from_address(self.arguments[0])
-        spec = figure(panel, state)
+        spec = figure(panel, state, dict(parse_qsl(self.arguments[0])).get("beside", ""))
         pages: Any = self.env.temp_data
         number = pages["mercer stills"] = pages.get("mercer stills", 0) + 1
         folder = self.env.srcdir / "drawn"

@@ -79,7 +79,7 @@ def test_a_kernel_a_learner_and_a_sample_by_keyboard(open_page):
     page.wait_for_function("() => !document.querySelector('#sampling').matches(':popover-open')")
     page.get_by_role("button", name="Share").press("Enter")
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Copy the link"
+    assert page.evaluate("document.activeElement.textContent") == "A page that moves, as one file"
 
 
 def test_rows_spaces_and_digits_by_keyboard(open_page):

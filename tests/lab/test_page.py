@@ -115,6 +115,76 @@ def test_two_learners_side_by_side(open_page):
     assert "beside=svm" in page.url
 
 
+#: w and b of the perceptron with the kernel x·z + 1, after the visit that is shown.
+WEIGHTS = """() => {
+  const {X} = lab.panel.state, {index, update} = lab.panel.visits, w = [0, 0, 0];
+  for (let t = 0; t < lab.panel.playbar.at; t++)
+    [X[2 * index[t]], X[2 * index[t] + 1], 1].forEach((v, k) => { w[k] += update[t] * v; });
+  return w;
+}"""
+
+
+def test_a_guess_of_the_line_is_measured(open_page):
+    """The panel goes to the next mistake, and says how far the line then is from the click."""
+    page = open_page(
+        "#panel=playground&data=blobs&kernel=linear()%2B1&learner=perceptron&tour=000&step=0"
+    )
+    settled(page)
+    said = page.locator(".guess [role=status]")
+    stage = page.locator(".stage canvas").first
+    size = stage.bounding_box()["width"]
+
+    def guessed(x, y):
+        page.get_by_role("button", name="Guess by a click").click()
+        page.wait_for_function("() => lab.panel.drawing.once")
+        at = page.evaluate("lab.panel.playbar.at")
+        assert page.evaluate(f"lab.panel.visits.update[{at}]") != 0
+        stage.click(position={"x": (x / 1.5 + 1) / 2 * size, "y": (1 - y / 1.5) / 2 * size})
+        assert page.evaluate("lab.panel.playbar.at") == at + 1
+        return re.fullmatch(r"(.*): the line passes at a distance of (.*)\.", said.inner_text())
+
+    verdict, far = guessed(-1.3, -1.3).groups()
+    a, b, c = page.evaluate(WEIGHTS)
+    assert verdict == "Not quite"
+    assert float(far) == pytest.approx(
+        abs(-1.3 * a - 1.3 * b + c) / (a * a + b * b) ** 0.5, abs=0.06
+    )
+    page.evaluate("lab.panel.playbar.go(0)")
+    foot = -c / (a * a + b * b)
+    assert guessed(foot * a, foot * b)[1] == "Right"
+    assert page.evaluate("lab.panel.state.y.length") == 60  # no click became a point
+
+
+def test_a_metric_is_learned_in_the_page(open_page):
+    """The ellipse, its errors round by round; no kernel is shown that is not used."""
+    page = open_page("#panel=playground&data=band&learner=learned&kernel=gaussian(0.4)&rounds=2")
+    settled(page)
+    assert not page.locator("section[aria-label=Kernel]").is_visible()
+    assert "k =" not in page.evaluate("lab.panel.caption")
+    assert "Error after round 2: training" in page.inner_text(".course")
+    shown = page.evaluate("""async () => {
+        const shown = [];
+        const watch = new MutationObserver(() => shown.push(lab.panel.state.options.rounds));
+        watch.observe(document.querySelector("section[aria-label=Learner]"), {childList: true});
+        await lab.panel.learnMetric();
+        return [shown, lab.panel.plane.metrics.length];
+    }""")
+    assert shown == [[0, 1, 2], 3]
+
+
+def test_a_long_formula_takes_several_lines(open_page):
+    page = open_page(
+        "#panel=playground&data=xor&kernel=gaussian(0.3)%2Bgaussian(1)*polynomial(3,1)%2Blaplacian(2)-2"
+    )
+    settled(page)
+    wide, room = page.evaluate("""() => {
+        const math = document.querySelector(".formula .math");
+        return [math.scrollWidth, math.clientWidth];
+    }""")
+    assert wide <= room
+    assert page.locator(".formula math").count() > 3
+
+
 @pytest.mark.slow
 def test_a_table_is_pasted(open_page):
     page = open_page("#panel=playground&data=xor")
@@ -137,7 +207,7 @@ def test_a_table_is_pasted(open_page):
 def test_curves(open_page):
     page = open_page("#panel=curves&data=sine_linear_noise")
     settled(page)
-    page.get_by_text("Take the least").click()
+    page.get_by_text("Use this value").click()
     settled(page)
     page.get_by_text("Add where it is least certain").click()
     page.wait_for_function("() => lab.panel.state.y.length === 61")
@@ -218,7 +288,7 @@ def test_a_tour_is_followed(open_page):
     page = open_page("#panel=tours")
     page.get_by_text("Sometimes no line will do").click()
     settled(page)
-    assert page.evaluate("lab.panel.state.kernel") == "linear()"
+    assert page.evaluate("lab.panel.state.kernel") == "linear()+1"
     page.get_by_text("Next ›").click()
     page.wait_for_function("() => lab.name === 'gram'")
     page.locator("#tour").get_by_text("come apart").click()

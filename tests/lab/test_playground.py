@@ -1,5 +1,7 @@
 """The playground without sockets: a state in, numbers out."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -200,6 +202,7 @@ def test_errors_after_every_visit_end_where_the_model_is(ask, state, learner, pr
     assert path[-1] == pytest.approx(reply.facts["training"], abs=0.011)  # ties of votes
     assert path.max() > path[-1]
     left = reply.arrays["left_path"]
+    assert len(left) == len(path)
     assert left[-1] == pytest.approx(reply.facts["left_out"], abs=0.026)  # a vote may be a tie
     assert left.max() > left[-1]
     if learner == "perceptron":
@@ -263,3 +266,24 @@ def test_the_ellipse_is_that_of_the_learned_metric(ask, state):
     scale = model.inputs_.scale
     np.testing.assert_allclose(metrics[-1] * np.outer(scale, scale), model.metric_, rtol=1e-5)
     assert np.linalg.eigvalsh(metrics).min() > -1e-6
+
+
+def test_a_metric_is_learned_round_by_round(ask):
+    """The ellipse of a slanted band turns along it, and fewer new points are wrong."""
+    source = {"preset": "band", "n": 120, "noise": 0.05, "seed": 0}
+    points = ask("points", source=source).facts
+    given = {"kernel": "linear()", "learner": "learned", "options": {"rounds": 3}, "source": source,
+             "X": points["X"], "y": points["y"]}  # fmt: skip
+    turned = ask("field", state=given, size=8, visits=False).arrays["metrics"]
+    across = [abs(np.linalg.eigh(M)[1][:, -1] @ [0.8, 0.6]) for M in turned]
+    assert across[-1] > 0.99 > across[0]
+    sizes = [np.linalg.eigvalsh(M) for M in turned]
+    assert all(a[0] / a[1] > 3 * b[0] / b[1] for a, b in itertools.pairwise(sizes))
+    errors = ask("errors", state=given)
+    paths = errors.arrays
+    assert {len(path) for path in paths.values()} == {4}
+    assert paths["test_path"][-1] == pytest.approx(errors.facts["test"])
+    assert paths["left_path"][-1] == pytest.approx(errors.facts["left_out"])
+    fixed = ask("errors", state=given | {"options": {"rounds": 0}}).facts
+    assert paths["test_path"][0] == pytest.approx(fixed["test"])
+    assert paths["test_path"][-1] < 0.75 * fixed["test"]

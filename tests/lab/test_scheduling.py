@@ -350,13 +350,3 @@ def test_a_file_gives_the_first_points(tmp_path, monkeypatch):
     assert done.exit_code == 0, done.output
     assert len(seen["first"]["X"]) == 60
     assert max(map(abs, seen["first"]["X"])) <= 1.5
-
-
-def test_a_table_is_projected(ask):
-    import numpy as np
-
-    table = np.random.default_rng(0).normal(size=(12, 4))
-    found = np.array(ask("project", table=table.ravel().tolist(), columns=4).facts["X"])
-    assert found.shape == (24,)
-    assert np.abs(found.reshape(12, 2).mean(axis=0)).max() < 1e-9
-    assert "three full rows" in ask("project", table=[1.0, 2.0, 3.0], columns=2).facts["error"]

@@ -167,8 +167,9 @@ def test_the_right_guesses_are_right(ask):
     )
     assert right("1, and f(x) k(x, z) f(z)") == "1"
     np.testing.assert_allclose(mercer.parse("polynomial(2,1).normalized()").diag(X), 1.0)
-    guessed = [step["title"] for tour in TOURS for step in tour["steps"] if "guess" in step]
-    assert len(guessed) == 12  # those above and the turned 6, which a browser draws
+    assert right("A learned metric") == "along the band"  # tested with the playground
+    guesses = [step.get("guess", {}) for tour in TOURS for step in tour["steps"]]
+    assert sum("choices" in one for one in guesses) == 13  # and the turned 6, drawn by a browser
 
 
 def test_a_digit_is_read_as_the_tour_says(open_page):

@@ -270,6 +270,47 @@ def test_the_page_of_a_film_makes_the_film_s_visits(browser, tmp_path):
     assert not wrong
 
 
+FITS = [
+    ("KernelRidgeClassifier", {"alpha": 0.2}, "gaussian(0.4)"),
+    ("KernelSVC", {"C": 3.0, "tol": 1e-3}, "gaussian(0.4)"),
+    ("KernelNeighborsClassifier", {"n_neighbors": 3}, "laplacian(2)"),
+    ("KernelRidge", {"alpha": 0.3}, "gaussian(1)"),
+    ("KernelRidge", {"alpha": 0.3, "fit_intercept": False}, "gaussian(1)"),
+    ("NadarayaWatsonRegressor", {"bandwidth": 0.6}, "gaussian()"),
+    ("LocalLinearRegressor", {"bandwidth": 0.6}, "gaussian()"),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "kernel"), FITS)
+def test_the_page_of_a_film_has_the_fit_s_numbers(browser, tmp_path, name, options, kernel):
+    """Anywhere, of any size; and it moves with its slider."""
+    import mercer
+    from mercer import data, plot
+
+    line = "Regressor" in name or name == "KernelRidge"
+    X, y = data.sine_linear_noise(40) if line else data.blobs(40, classes=3)
+    model = getattr(mercer, name)(kernel, **options)
+    path = plot.film(model, X, y, frames=2).save(tmp_path / "film.html")
+    model.fit(X, y)
+    page, wrong = browser.new_page(), []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(path.as_uri())
+    settle(page)
+    if line:
+        grid, found = page.evaluate("""() => { const {grid, curve} = document.querySelector(
+            ".mercer-live").figure; return [[...grid], [...curve.mean]]; }""")
+        assert (grid[0], grid[-1]) == (X.min(), pytest.approx(X.max()))
+        np.testing.assert_allclose(found, model.predict(np.array(grid)[:, None]), atol=1e-8)
+    else:
+        error = np.mean(model.predict(X) != y)
+        assert f"error {100 * error:.1f} %" in page.inner_text(".said")
+    before = page.evaluate("document.querySelector('.main canvas').toDataURL()")
+    page.evaluate(SLIDE)
+    assert page.evaluate("document.querySelector('.main canvas').toDataURL()") != before
+    page.close()
+    assert not wrong
+
+
 #: One place of the slider after another, and the frame in which the picture is on the screen.
 STEP = """async (step) => {
   const input = document.querySelector(".side input[type=range]");

@@ -329,6 +329,21 @@ def test_the_judges_of_digits_are_the_library_s():
     np.testing.assert_allclose(weights, [*shares[::-1][:4], *shares[:4]], rtol=1e-9)
 
 
+TABLE = """
+function answer(job) { return tables_js.principal(job.columns); }
+"""
+
+
+@needs_node
+def test_a_table_is_projected_as_the_library_does():
+    X = np.random.default_rng(0).normal(size=(30, 4)) @ np.diag([3.0, 1.0, 0.2, 0.1])
+    (found,) = in_node(TABLE, [{"columns": X.T.tolist()}], "tables")
+    places = np.array(found).reshape(-1, 2)
+    Z = (X - X.mean(0)) / X.std(0)
+    expected = mercer.KernelPCA("linear()", n_components=2).fit_transform(Z)
+    np.testing.assert_allclose(np.abs(places), np.abs(expected), atol=1e-9)
+
+
 @needs_node
 @pytest.mark.parametrize("seed", range(3))
 def test_curves_and_their_bands(seed):

@@ -10,6 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
+import mercer
 from mercer import (
     KernelKMeans,
     KernelLogisticRegression,
@@ -253,6 +254,29 @@ def test_the_page_of_a_perceptron_computes(tmp_path):
         KernelPerceptron("gaussian(0.5)", fit_intercept=True), *data.moons(30), frames=4
     )
     assert "image/png" in bias.save(tmp_path / "y.html", dpi=20).read_text(encoding="utf-8")
+
+
+PLANE, LINE = data.blobs(30, classes=3), data.sine_linear_noise(30)
+
+
+@pytest.mark.parametrize(
+    ("model", "points", "page"),
+    [
+        (mercer.KernelRidgeClassifier("gaussian(0.4)", alpha=0.2), PLANE, True),
+        (mercer.KernelSVC("gaussian(0.4)", C=3.0), PLANE, True),
+        (mercer.KernelNeighborsClassifier("gaussian(0.4)", n_neighbors=3), PLANE, True),
+        (mercer.KernelRidge("gaussian(1)", alpha=0.3), LINE, True),
+        (mercer.NadarayaWatsonRegressor(bandwidth=0.6), LINE, True),
+        (mercer.LocalLinearRegressor(bandwidth=0.6), LINE, True),
+        (mercer.KernelSVC("gaussian(0.4)", class_weight="balanced"), PLANE, False),
+        (mercer.GaussianProcessRegressor("gaussian(1)"), LINE, False),
+    ],
+)
+def test_the_page_of_a_fit_has_sliders_where_it_can(model, points, page, tmp_path):
+    film = plot.film(model, *points, frames=2)
+    text = film.save(tmp_path / "x.html", dpi=20).read_text(encoding="utf-8")
+    assert ("image/png" in text) is not page
+    assert ('"sliders"' in text) is page
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 XOR: the points and the Gram table
 ==================================
 
-Four points that no line parts, and all values of K(u, v) = (u·v)².
+Four points that no line separates, and all values of K(u, v) = (u·v)².
 """
 
 import matplotlib.pyplot as plt

@@ -1,6 +1,6 @@
 """
-Rings that no line parts
-========================
+Rings that no line separates
+============================
 
 Not linearly separable, with a certificate.
 """

@@ -2,7 +2,7 @@
 XOR in three dimensions
 =======================
 
-Lifted by (x₁², √2x₁x₂, x₂²), a plane parts what no line could.
+Lifted by (x₁², √2x₁x₂, x₂²), a plane separates what no line could.
 """
 
 import matplotlib.pyplot as plt

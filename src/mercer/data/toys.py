@@ -294,7 +294,7 @@ def easy_line(n: int = 14, noise: float = 0.0, random_state: Any = 0) -> Pair:
 
 
 def hard_line(n: int = 14, noise: float = 0.0, random_state: Any = 0) -> Pair:
-    """Draw points of a line that no threshold parts (1 outside, −1 around 0), but x ↦ (x, x²) does.
+    """Draw points of a line, 1 outside and −1 around 0: no threshold separates them, (x, x²) does.
 
     Parameters
     ----------

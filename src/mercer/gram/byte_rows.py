@@ -58,7 +58,7 @@ class GridRows:
     def of(cls, grid: Grid, codes: np.ndarray, used: np.ndarray, error: float) -> GridRows:
         from mercer.gram.cpu.byte_loops import row_sums
 
-        sums = row_sums(codes)
+        sums = row_sums(codes, len(used))
         left = (128 + grid.low) * sums + float(len(used) * grid.low**2)
         return cls(grid, codes, used, np.zeros(len(used)), error, left, grid.low * sums)
 
@@ -96,7 +96,7 @@ class GridRows:
         largest = 255 if op == "sqdist" else max(abs(low), abs(low + 255))
         if columns * largest**2 >= 1 << 31:
             return None
-        sums = row_sums(self.codes)
+        sums = row_sums(self.codes, columns)
         if op == "sqdist":
             of_z = squared_distances(self.codes, np.zeros(columns))
             of_x = of_z - 256 * sums
@@ -141,7 +141,13 @@ def rows_on(grid: Grid, rows: np.ndarray, used: np.ndarray) -> GridRows | None:
     from mercer.gram.cpu.byte_loops import encode
 
     codes = np.zeros((len(rows), -(-len(used) // 4) * 4), dtype=np.uint8)
-    error = float(encode(rows, used, grid.step, grid.low, rounding(rows.dtype), codes))
+    most, errors, room = rounding(rows.dtype), [0.0], np.empty(len(used))
+    for part in cut(0, len(rows), tuning.COPIED_ROWS):
+        some = rows[part].astype(np.float64, copy=False)
+        errors.append(encode(some, used, grid.step, grid.low, most, room, codes[part]))
+        if not np.isfinite(errors[-1]):
+            break
+    error = float(max(errors))
     return GridRows.of(grid, codes, used, error) if np.isfinite(error) else None
 
 

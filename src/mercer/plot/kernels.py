@@ -12,14 +12,7 @@ from mercer._figures import QUIET, axes, color_of, few_ticks_in_space, row_of_ax
 from mercer.kernels import BSpline, Gaussian, Kernel, Laplacian, Linear, Polynomial, as_kernel
 
 #: Parameters that a title always tells, by their sign; others where they are not the default.
-_SIGNS = {
-    "sigma": "σ",
-    "length": "ℓ",
-    "degree": "d",
-    "rate": "λ",
-    "eta": "η",
-    "nu": "ν",
-}
+_SIGNS = {"sigma": "σ", "length": "ℓ", "degree": "d", "rate": "λ", "eta": "η", "nu": "ν"}
 
 
 def kernel_title(kernel: Kernel) -> str:

@@ -31,7 +31,7 @@ def gram(
     X : array or list
         The examples.
     y : labels, optional
-        Lines part the classes.
+        Lines separate the classes.
     ax : matplotlib Axes or None
         Where to draw; None makes a new figure.
     largest : int, default 1000

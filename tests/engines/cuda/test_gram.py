@@ -273,3 +273,30 @@ def test_near_pairs_in_double_precision_are_computed_from_differences(rate):
     assert gram.near
     exact = np.exp(-rate * np.sqrt(np.square(X[:, None] - Z[None]).sum(axis=2)))
     assert np.abs(gram.dense().numpy() - exact).max() <= 1e-13
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(5.0), Matern(2.5, 5.0), Laplacian(0.2), Polynomial(3)])
+def test_preparing_rows_waits_for_the_device_three_times(kernel, monkeypatch):
+    """For their largest numbers, for the first ones, and for the largest row values."""
+    waits = []
+    for name in ("tolist", "item", "cpu", "__float__", "__bool__", "__int__"):
+        real = getattr(torch.Tensor, name)
+
+        def noted(self, *args, real=real, name=name):
+            waits.append(name)
+            return real(self, *args)
+
+        monkeypatch.setattr(torch.Tensor, name, noted)
+    X, Z = torch.randn(300, 30), torch.randn(200, 30)
+    CudaGram(kernel, X, Z)
+    assert 2 <= len(waits) <= 3, waits
+
+
+def test_rows_without_an_end_are_named_by_the_one_look():
+    X, bad = torch.randn(20, 30), torch.randn(20, 30)
+    bad[3, 4] = float("inf")
+    for rows, name in (((bad, X), "X"), ((X, bad), "Z"), ((bad,), "X")):
+        with pytest.raises(ValueError, match=f"^{name} contains NaN or infinite"):
+            CudaGram(Gaussian(5.0), *rows)
+    huge = torch.full((5, 4), 1e200, dtype=torch.float64)  # whose squares overflow
+    assert (CudaGram(Gaussian(5.0), huge).dense() == 1.0).all()

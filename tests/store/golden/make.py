@@ -19,6 +19,7 @@ v6-density: KernelDensity.
 v6-classes: GaussianProcessClassifier.
 v6-groups: KernelKMeans, SpectralClustering and KernelFisherDiscriminant.
 v6-linear: the linear rival of classes.
+v6-leaves: a recursive feature machine of many rows, in leaves.
 """
 
 import json
@@ -27,6 +28,7 @@ import tempfile
 import warnings
 import zipfile
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
@@ -368,6 +370,7 @@ def others():
         ),
         "bayes": (KernelRidge(kernels.ConditionalExpectation(bayes)), X, TARGETS, "rows"),
         "mail": (make_pipeline(maps.EmailFeatures(), Perceptron()), MAIL, [0, 1, 0], "mail"),
+        "learned-leaves": (in_leaves(), None, None, "rows"),
         "expansion": (
             mercer.KernelExpansion(mercer.Gaussian(0.5), X[:4], np.arange(4.0), 0.5),
             None,
@@ -393,6 +396,15 @@ def others():
         rows, asked = data.get(name, (X, "rows"))
         cases[f"map-{name}"] = (getattr(maps, name)(**options.get(name, {})), rows, None, asked)
     return cases
+
+
+def in_leaves():
+    """A feature machine with leaves of 8 rows instead of thousands."""
+    from mercer import RFMRegressor
+    from mercer.learners.learned import leaves
+
+    with mock.patch.object(leaves, "EXACT_ROWS", 12):
+        return RFMRegressor("full", 1).fit(X, TARGETS)
 
 
 def all_kernels():

@@ -41,14 +41,14 @@ def multiply(
     n = len(a)
     m, steps = b.shape
     for start in range(0, m, COLUMNS):
-        width = min(COLUMNS, m - start)
+        width = COLUMNS if m - start > COLUMNS else m - start
         for j in range(width):
             row = b[start + j]
             for t in range(steps):
                 packed[t, j] = row[t] ^ SIGNED
         beside = right[start : start + width]
         for at in range(0, n, ROWS):
-            first = min(at, n - ROWS)  # the last tile reaches back
+            first = at if at < n - ROWS else n - ROWS  # the last tile reaches back
             _tile(a, (first * steps, steps), packed, 0, steps, sums, 0)
             for i in range(ROWS):
                 target = out[first + i, start : start + width]
@@ -69,7 +69,7 @@ def works() -> bool:
     left, right = 128.0 * a.sum(axis=1), np.zeros(len(b))
     packed = np.empty((2, COLUMNS), dtype=np.uint32)
     sums = np.empty((ROWS, COLUMNS), dtype=np.int32)
-    out = np.empty((len(a), len(b)))
+    out = np.empty((len(a), len(b)), np.float32)  # which holds these numbers
     try:
         multiply(a, b.view(np.uint32), left, right, 1.0, out, packed, sums)
     except Exception:  # any failure to compile: BLAS is used instead
@@ -78,11 +78,13 @@ def works() -> bool:
 
 
 @njit(nogil=True, error_model="numpy", fastmath={"contract", "nsz"})
-def encode(rows: Any, used: Any, step: Any, low: Any, tolerance: Any, out: Any) -> Any:
-    """out ← rows[:, used] / step − low; the largest |x − step k| / |x|, ∞ beyond tolerance."""
+def encode(rows: Any, used: Any, step: Any, low: Any, tolerance: Any, chosen: Any, out: Any) -> Any:
+    """out ← rows[:, used] / step − low; the largest |x − step k| / |x|, ∞ beyond tolerance.
+
+    `chosen`: room for the columns of a row.
+    """
     per_step, tiny = 1.0 / step, 1e-300
     whole = len(used) == rows.shape[1]
-    chosen = np.empty(len(used), rows.dtype)
     worst = 0.0
     for i in range(rows.shape[0]):
         source, target = rows[i], out[i]
@@ -100,22 +102,23 @@ def encode(rows: Any, used: Any, step: Any, low: Any, tolerance: Any, out: Any) 
     return worst
 
 
-@njit(nogil=True)
-def row_sums(codes: Any) -> Any:
-    """Σ u for every row."""
+def row_sums(codes: np.ndarray, columns: int) -> Any:
+    """Σ u for every row: u² − (u − 1)² = 2 u − 1."""
+    zeros = np.zeros(columns)
+    squares, less = (squared_distances(codes, center) for center in (zeros, zeros + 1.0))
+    return 0.5 * (squares - less + columns)
+
+
+def squared_distances(codes: np.ndarray, center: np.ndarray) -> np.ndarray:
+    """Σ (u − c)² for every row."""
     result = np.empty(len(codes))
-    for i in range(len(codes)):
-        row, total = codes[i], 0
-        for d in range(len(row)):
-            total += row[d]
-        result[i] = total
+    _add_squares(codes, center, result)
     return result
 
 
 @njit(nogil=True, fastmath={"reassoc"})
-def squared_distances(codes: Any, center: Any) -> Any:
-    """Σ (u − c)² for every row; whole numbers are summed exactly in any order."""
-    result = np.empty(len(codes))
+def _add_squares(codes: Any, center: Any, result: Any) -> None:
+    """Whole numbers are summed exactly in any order."""
     for i in range(len(codes)):
         row = codes[i]
         total = 0.0
@@ -123,4 +126,3 @@ def squared_distances(codes: Any, center: Any) -> Any:
             gap = row[d] - center[d]
             total += gap * gap
         result[i] = total
-    return result

@@ -100,12 +100,13 @@ class Writer:
             f"def {kind}({', '.join(self._arguments(kind))}):",
             *self._before(kind),
             f"    for i0 in range(0, out.shape[0], {ROWS}):",
-            f"        rows = min({ROWS}, out.shape[0] - i0)",
+            f"        rows = out.shape[0] - i0 if out.shape[0] - i0 < {ROWS} else {ROWS}",
             *(["        total[:] = 0.0"] if kind == "multiply" else []),
             f"        for b in range(j0 // {CHUNK}, (j1 + {CHUNK - 1}) // {CHUNK}):",
-            f"            lo = max(j0, b * {CHUNK})",
-            f"            w = min(j1, (b + 1) * {CHUNK}) - lo",
-            f"            o = lo - b * {CHUNK}",
+            f"            first, last = b * {CHUNK}, (b + 1) * {CHUNK}",
+            "            lo = j0 if j0 > first else first",
+            "            w = (j1 if j1 < last else last) - lo",
+            "            o = lo - first",
             "            s = lo - j0",
             *("            " + line for line in sums),
             "            for r in range(rows):",
@@ -140,7 +141,7 @@ class Writer:
             if 0 < size <= self.widths[i]
         ]
         if kind == "multiply":
-            lines.append(f"    k = np.empty({CHUNK}, R)")
+            lines.append(f"    k = np.empty((1, {CHUNK}), R)[0]")
             lines.append(f"    total = np.empty(({ROWS}, V.shape[0]), np.float64)")
         return lines
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import mercer
 from mercer import data
-from mercer.lab.compute.learners import Learner, Option
+from mercer.lab.compute.learners import LEARNERS, Learner, Option
 from mercer.lab.compute.presets import DECIMALS, TEST_ROWS, TEST_SEED
 from mercer.lab.compute.states import MOST_POINTS, Problem, Source, number, numbers, takes
 from mercer.lab.compute.wire import Reply
@@ -28,13 +28,9 @@ _WIDTH = Option("bandwidth", "h", 0.5, 0.05, 5.0)
 SMOOTHERS = {
     "nadaraya": Learner("Nadaraya–Watson smoother", "NadarayaWatsonRegressor", (_WIDTH,)),
     "local": Learner("local linear regression", "LocalLinearRegressor", (_WIDTH,)),
-    "ridge": Learner(
-        "ridge regression",
-        "KernelRidge",
-        (Option("alpha", "λ", 0.1, 1e-4, 100),),
-        {"fit_intercept": False},
-    ),
-}
+    "ridge": Learner("ridge regression", "KernelRidge", LEARNERS["ridge"].options,
+                     {"fit_intercept": False}),
+}  # fmt: skip
 #: The function without noise, as the data sets of `mercer.data` have it.
 TRUTHS = {
     "sine_linear_noise": ("a wave on a slope", lambda x: x / 2 + 2 * np.sin(x)),
@@ -207,7 +203,8 @@ def query(state: CurveState, x: float) -> Reply:
     return Reply(facts, {"weights": weights})
 
 
-def written(state: CurveState) -> str:
+@takes(state=CurveState.read)
+def curve_script(state: CurveState) -> Reply:
     """A script that prints the numbers of the panel."""
     names = sorted([state.entry.name, *(["data"] if state.source else [])])
     imports = ["import numpy as np", f"from mercer import {', '.join(names)}"]
@@ -226,9 +223,4 @@ def written(state: CurveState) -> str:
         new = state.source.script(TEST_ROWS, TEST_SEED, "X_new", "y_new")
         error = "np.mean((model.predict(X_new) - y_new) ** 2)"
         parts.append([*new, f'print(f"new points     {{{error}:.9g}}")'])
-    return "\n\n".join("\n".join(part) for part in parts) + "\n"
-
-
-@takes(state=CurveState.read)
-def script(state: CurveState) -> Reply:
-    return Reply({"script": written(state)})
+    return Reply({"script": "\n\n".join("\n".join(part) for part in parts) + "\n"})

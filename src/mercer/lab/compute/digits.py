@@ -64,7 +64,7 @@ def drawing(given: Any) -> list[float]:
 
 
 @takes(image=drawing)
-def script(image: list[float]) -> Reply:
+def digits_script(image: list[float]) -> Reply:
     """A script that gives the same answers for a drawing."""
     names = sorted({entry.name for entry, _ in JUDGES})
     lines = [

@@ -46,16 +46,12 @@ def gram(state: State) -> Reply:
         "rank": int((sizes > 1e-9 * max(float(sizes.max()), 1e-300)).sum()),
         "explained": float(np.maximum(values[:3], 0).sum() / max(float(sizes.sum()), 1e-300)),
     }
-    arrays = {
-        "K": K,
-        "values": values[largest],
-        "places": shown,
-    }
+    arrays = {"K": K, "values": values[largest], "places": shown}
     return Reply(facts, arrays)
 
 
 @takes(state=State.read)
-def script(state: State) -> Reply:
+def gram_script(state: State) -> Reply:
     """A script that prints the numbers of the panel."""
     made = data_lines(state)
     names = ["KernelPCA", *(["data"] if made[0].startswith("X, y = data.") else []), "parse"]

@@ -81,41 +81,30 @@ def _perceptron(title: str, averaging: str) -> Learner:
     return Learner(title, "KernelPerceptron", (_EPOCHS,), fixed, gives, averaging)
 
 
+def _penalty(low: float) -> tuple[Option, ...]:
+    return (Option("alpha", "λ", 0.1, low, 100),)
+
+
 LEARNERS = {
     "perceptron": _perceptron("perceptron", "last"),
     "averaged": _perceptron("averaged perceptron", "average"),
     "voted": _perceptron("voted perceptron", "vote"),
-    "walk": Learner(
-        "perceptron by hand", "KernelPerceptron", (_EPOCHS,),
-        {"averaging": "last", "tie": "first", "shuffle": False}, averaging="last",
-    ),
+    "walk": Learner("perceptron by hand", "KernelPerceptron", (_EPOCHS,),
+                    {"averaging": "last", "tie": "first", "shuffle": False}, averaging="last"),
     "svm": Learner("support vector machine", "KernelSVC", (Option("C", "C", 10.0, 0.01, 1000),)),
-    "ridge": Learner(
-        "ridge classifier", "KernelRidgeClassifier", (Option("alpha", "λ", 0.1, 1e-4, 100),)
-    ),
-    "logistic": Learner(
-        "logistic regression",
-        "KernelLogisticRegression",
-        (Option("alpha", "λ", 0.1, 1e-3, 100),),
-        gives="log-odds",
-    ),
-    "process": Learner(
-        "Gaussian process", "GaussianProcessClassifier",
-        (Option("variance", "s²", 16.0, 0.1, 1000, multiplies=True),),
-        {"optimizer": None}, gives="log-odds",
-    ),
-    "smoother": Learner(
-        "Nadaraya–Watson smoother", "NadarayaWatsonClassifier", fixed={"bandwidth": 1.0},
-        gives="share",
-    ),
-    "neighbors": Learner(
-        "vote of neighbors", "KernelNeighborsClassifier",
-        (Option("n_neighbors", "k", 5, 1, 30, log=False, whole=True),), gives="share",
-    ),
+    "ridge": Learner("ridge classifier", "KernelRidgeClassifier", _penalty(1e-4)),
+    "logistic": Learner("logistic regression", "KernelLogisticRegression", _penalty(1e-3),
+                        gives="log-odds"),
+    "process": Learner("Gaussian process", "GaussianProcessClassifier",
+                       (Option("variance", "s²", 16.0, 0.1, 1000, multiplies=True),),
+                       {"optimizer": None}, gives="log-odds"),
+    "smoother": Learner("Nadaraya–Watson smoother", "NadarayaWatsonClassifier",
+                        fixed={"bandwidth": 1.0}, gives="share"),
+    "neighbors": Learner("vote of neighbors", "KernelNeighborsClassifier",
+                         (Option("n_neighbors", "k", 5, 1, 30, False, True),), gives="share"),
     "centroid": Learner("nearest mean", "KernelCentroidClassifier"),
-    "learned": Learner(
-        "learned metric", "RFMClassifier",
-        (Option("rounds", "rounds", 3, 0, 6, log=False, whole=True),),
-        {"metric": "full", "norm": 2, "inputs": "values"}, gives="log-odds", takes_kernel=False,
-    ),
+    "learned": Learner("learned metric", "RFMClassifier",
+                       (Option("rounds", "rounds", 3, 0, 6, False, True),),
+                       {"metric": "full", "norm": 2, "inputs": "values"}, gives="log-odds",
+                       takes_kernel=False),
 }  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -13,7 +13,7 @@ from mercer.lab.compute.curves import SMOOTHERS, TRUTHS, CurveState, Series
 from mercer.lab.compute.digits import Drawn, training
 from mercer.lab.compute.learners import LEARNERS
 from mercer.lab.compute.presets import PRESETS, TEST_ROWS, TEST_SEED
-from mercer.lab.compute.states import Source, State, one_of, takes
+from mercer.lab.compute.states import Source, State, one_of, takes, whole
 from mercer.lab.compute.wire import Reply
 from mercer.live import kernel_for_page, page, sliders_of
 
@@ -23,8 +23,8 @@ PANELS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def figure(panel: str, state: Any) -> dict[str, Any]:
-    """The figure of a state, as plain values for `mercer.live`."""
+def figure(panel: str, state: Any, beside: str = "") -> dict[str, Any]:
+    """The figure of a state, as plain values for `mercer.live`; `beside` is a learner to go to."""
     if panel == "digits":  # the judges learn in the page
         X, labels = training()
         images = _text(np.round(16 * X).astype("u1"))
@@ -37,18 +37,26 @@ def figure(panel: str, state: Any) -> dict[str, Any]:
         "panel": panel,
         "kernel": kernel_for_page(kernel, state.kernel, sliders),
         "points": _packed(state),
-        "title": title(panel, state),
     }
     if panel == "gram":
-        return spec
-    options = state.entry.options
-    given = {o.name: state.options.get(o.name, o.default) for o in options}
-    spec |= {"learner": state.learner, "options": given, "sliders": [asdict(o) for o in options]}
+        return spec | {"title": title(panel, state)}
+    spec |= {"learner": state.learner} | _learner(panel, state)
+    if beside:
+        both = {name: replace(state, learner=name, options={}) for name in (state.learner, beside)}
+        spec["others"] = {n: _learner(panel, one) | {"short": n} for n, one in both.items()}
     if isinstance(state, State) and state.source is not None and state.generated:
         source = state.source
         X, y = PRESETS[source.preset].sample(TEST_ROWS, source.noise, TEST_SEED + source.seed)
         spec["test"] = packed_points(X, y)
     return spec
+
+
+def _learner(panel: str, state: Any) -> dict[str, Any]:
+    """The numbers of a learner, and their sliders."""
+    options = state.entry.options
+    given = {o.name: state.options.get(o.name, o.default) for o in options}
+    sliders = [asdict(option) for option in options]
+    return {"title": title(panel, state), "options": given, "sliders": sliders}
 
 
 def title(panel: str, state: Any) -> str:
@@ -90,6 +98,7 @@ def from_address(query: str) -> tuple[str, Any]:
     ('playground', 4, {'C': 2.0})
     """
     given = dict(parse_qsl(query))
+    given.pop("beside", None)
     if (panel := given.pop("panel")) == "digits":
         return panel, Drawn.read(given)
     curves = panel == "curves"
@@ -112,8 +121,14 @@ def from_address(query: str) -> tuple[str, Any]:
     return panel, PANELS[panel](state | points | {"y": y.tolist()})
 
 
-@takes(panel=one_of(PANELS, "the panel"), state=lambda value: value)
-def share(panel: str, state: Any) -> Reply:
+@takes(
+    panel=one_of(PANELS, "the panel"),
+    state=lambda value: value,
+    beside=lambda value: value if value == "" else one_of(LEARNERS, "the learner")(value),
+    visit=lambda value: None if value is None else whole(0, 10**6, "the visit")(value),
+)
+def share(panel: str, state: Any, beside: str = "", visit: int | None = None) -> Reply:
     """One HTML file of a state. It holds what is on the screen, and nothing of this machine."""
     problem = PANELS[panel](state)
-    return Reply({"page": page(figure(panel, problem), title(panel, problem))})
+    spec = figure(panel, problem, beside) | ({} if visit is None else {"visit": visit})
+    return Reply({"page": page(spec, title(panel, problem))})

@@ -158,7 +158,21 @@ def errors(state: State) -> Reply:
             arrays["left_path"] = _left_path(found)
         if facts["test"] is not None:
             arrays["test_path"] = _path(found, *_new_points(found))
+    if not state.entry.takes_kernel:
+        arrays |= _by_round(state)
     return Reply(facts, arrays)
+
+
+def _by_round(state: State) -> dict[str, np.ndarray]:
+    """The errors of a learned metric after each round, that of no round first."""
+    count = int(state.entry.settings(state.options)["rounds"])
+    fits = [fit(replace(state, options=state.options | {"rounds": r})) for r in range(count + 1)]
+    paths: dict[str, list[float | None]] = {
+        "training": [found.errors(state.X, state.y) for found in fits],
+        "left": [_left_out(found)[0] for found in fits],
+        "test": [_test(found) for found in fits],
+    }
+    return {f"{name}_path": np.array(p) for name, p in paths.items() if None not in p}
 
 
 @takes(state=State.read, number=whole(0, 50, "the number"))
@@ -207,14 +221,13 @@ def _path(found: Fitted, X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _left_path(found: Fitted) -> np.ndarray:
-    """The same on points left out, by five folds: each after as many passes as the whole run."""
+    """The same on points left out, by five folds: each after the same share of its visits."""
     state, visits = found.state, np.arange(1, len(found.trace.index) + 1)
-    wrong, n = np.zeros(len(visits)), len(state.y)
-    for rest, held in _folds(n).split(state.X):
+    wrong = np.zeros(len(visits))
+    for rest, held in _folds(len(state.y)).split(state.X):
         part = fit(replace(state, X=state.X[rest], y=state.y[rest]))
         path = _path(part, state.X[held], state.y[held])
-        at = np.minimum(-(-visits * len(rest) // n), len(path)) - 1
-        wrong += path[at] * len(held) / n
+        wrong += path[-(-visits * len(path) // len(visits)) - 1] * len(held) / len(state.y)
     return wrong
 
 

@@ -16,6 +16,9 @@ DECIMALS = 4
 #: Rows of a new sample on which errors are measured, and the seed that makes it a new one.
 TEST_ROWS, TEST_SEED = 1000, 1_000_003
 
+#: A turn by 37°: its sine and cosine are 0.6 and 0.8.
+TURN = [[0.8, 0.6], [-0.6, 0.8]]
+
 
 @dataclass(frozen=True)
 class Preset:
@@ -30,12 +33,16 @@ class Preset:
     scale: float = 1.0
     #: Whether it has one coordinate: the other one is 0.
     line: bool = False
+    #: Whether points are then spread across the line, and all is turned.
+    band: bool = False
 
     def sample(self, n: int, noise: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Points, and classes counted from 0."""
         make = getattr(data, self.function)
         X, y = make(n, noise=noise, random_state=seed, **self.options)
-        X = np.hstack([X, np.zeros_like(X)]) if self.line else X
+        if self.line:
+            across = np.random.default_rng([seed, 1]).uniform(-2, 2, X.shape)
+            X = np.hstack([X, across]) @ TURN if self.band else np.hstack([X, np.zeros_like(X)])
         X = np.round((X - np.array(self.center)) * self.scale, DECIMALS)
         return X, np.unique(y, return_inverse=True)[1]
 
@@ -45,9 +52,11 @@ class Preset:
         made = f"data.{self.function}({n}, noise={noise!r}, random_state={seed}{options})"
         moved = f"({X} - {list(self.center)})" if any(self.center) else X
         moved = moved if self.scale == 1.0 else f"{moved} * {self.scale!r}"
+        random = f"np.random.default_rng([{seed}, 1]).uniform(-2, 2, {X}.shape)"
+        across, turned = (random, f" @ {TURN}") if self.band else (f"np.zeros_like({X})", "")
         return [
             f"{X}, {y} = {made}",
-            *([f"{X} = np.hstack([{X}, np.zeros_like({X})])"] if self.line else []),
+            *([f"{X} = np.hstack([{X}, {across}]){turned}"] if self.line else []),
             f"{X} = np.round({moved}, {DECIMALS})",
             f"{y} = np.unique({y}, return_inverse=True)[1]",
         ]
@@ -65,6 +74,7 @@ PRESETS = {
     "blobs": Preset("two clouds", "blobs", n=60, noise=0.35, options={"distance": 1.6}),
     "easy_line": Preset("an easy line", "easy_line", n=30, noise=0.0, scale=0.45, line=True),
     "hard_line": Preset("a hard line", "hard_line", n=30, noise=0.0, scale=0.45, line=True),
+    "band": Preset("a slanted band", "hard_line", scale=0.42, line=True, band=True),
     "three": Preset("three clouds", "blobs", n=90, noise=0.3, options={"classes": 3}, scale=0.8),
     "five": Preset("five clouds", "blobs", n=120, noise=0.25,
                    options={"classes": 5, "distance": 1.2}),

@@ -8,33 +8,20 @@ from typing import Any
 
 from mercer.lab.compute.wire import Reply, packed
 
-#: Each with the module and the function that answers it. They are loaded when first asked: the
-#: server itself only passes questions on.
-REQUESTS = {
-    "catalog": "catalog.catalog",
-    "points": "playground.points",
-    "field": "playground.field",
-    "columns": "playground.columns",
-    "errors": "playground.errors",
-    "errors_over": "playground.errors_over",
-    "pixel": "playground.pixel",
-    "script": "scripts.script",
-    "share": "live.share",
-    "kernel": "kernels.kernel",
-    "completions": "kernels.completions",
-    "proof": "kernels.proof",
-    "prepare": "preparing.prepare",
-    "project": "tables.project",
-    "series": "curves.series",
-    "curve": "curves.curve",
-    "curve_errors": "curves.curve_errors",
-    "query": "curves.query",
-    "curve_script": "curves.script",
-    "digits": "digits.digits",
-    "digits_script": "digits.script",
-    "gram": "grams.gram",
-    "gram_script": "grams.script",
+#: By the module whose functions answer them. They are loaded when first asked: the server itself
+#: only passes questions on.
+MODULES = {
+    "catalog": "catalog",
+    "playground": "points field columns errors errors_over pixel",
+    "scripts": "script",
+    "live": "share",
+    "kernels": "kernel completions proof",
+    "preparing": "prepare",
+    "curves": "series curve curve_errors curve_script query",
+    "digits": "digits digits_script",
+    "grams": "gram gram_script",
 }
+REQUESTS = {name: module for module, names in MODULES.items() for name in names.split()}
 #: What a person can put right, said in words; anything else is a fault, and said to be one.
 USER_ERRORS = (ValueError, TypeError, ArithmeticError, MemoryError)
 
@@ -52,8 +39,7 @@ def answer(request: dict[str, Any]) -> bytes:
         ask = request.pop("ask", None)
         if ask not in REQUESTS:
             raise ValueError(f"there is no request {str(ask)[:40]!r}")
-        module, _, function = REQUESTS[ask].partition(".")
-        work = getattr(import_module(f"mercer.lab.compute.{module}"), function)
+        work = getattr(import_module(f"mercer.lab.compute.{REQUESTS[ask]}"), ask)
         return packed(work(request), number)
     except USER_ERRORS as error:
         words = str(error) or f"this needs more memory than there is ({type(error).__name__})"

@@ -19,10 +19,6 @@ _LEFT_OUT = {
 
 @takes(state=State.read)
 def script(state: State) -> Reply:
-    return Reply({"script": written(state)})
-
-
-def written(state: State) -> str:
     """A script for a state of the playground."""
     entry = state.entry
     fit = [f"model = {entry.script(state.kernel, state.options)}", "model.fit(X, y)",
@@ -36,7 +32,7 @@ def written(state: State) -> str:
     if state.generated:
         parts.append(_test(state))
     parts.append(["plot.decision_regions(model, X, y).figure.savefig('mercer.png')"])
-    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
+    return Reply({"script": "\n\n".join("\n".join(part) for part in parts if part) + "\n"})
 
 
 def data_lines(state: State) -> list[str]:

@@ -8,13 +8,10 @@ import numpy as np
 
 from mercer import KernelPCA
 from mercer.lab.compute.presets import DECIMALS, VIEW
-from mercer.lab.compute.states import MOST_CLASSES, MOST_POINTS, numbers, takes, whole
-from mercer.lab.compute.wire import Reply
+from mercer.lab.compute.states import MOST_CLASSES, MOST_POINTS
 
 #: Share of the picture that the points fill.
 FILLED = 0.85
-#: Columns of a table that the page may send.
-MOST_COLUMNS = 50
 
 
 def plane(found: Any) -> dict[str, Any]:
@@ -39,30 +36,11 @@ def plane(found: Any) -> dict[str, Any]:
     if len(X) > MOST_POINTS:
         some = np.sort(np.random.default_rng(0).choice(len(X), MOST_POINTS, replace=False))
         X, y = X[some], y[some]
-    X = _standardized(X)
+    spread = X.std(axis=0)
+    X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     if X.shape[1] == 1:
         X = np.hstack([X, np.zeros_like(X)])
     if X.shape[1] > 2:
         X = KernelPCA(n_components=2).fit_transform(X)
     X = np.round(X * FILLED * VIEW / max(float(np.abs(X).max()), 1e-12), DECIMALS)
     return {"X": X.ravel().tolist(), "y": y.tolist(), "title": str(found.source or "the file")}
-
-
-@takes(
-    table=numbers(MOST_POINTS * MOST_COLUMNS, -1e12, 1e12, "the table"),
-    columns=whole(2, MOST_COLUMNS, "the number of columns"),
-)
-def project(table: np.ndarray, columns: int) -> Reply:
-    """Two coordinates of kernel PCA for a table that was dropped on the page."""
-    if len(table) % columns or len(table) < 3 * columns:
-        raise ValueError("the table needs three full rows at least")
-    X = _standardized(table.reshape(-1, columns))
-    places = np.zeros((len(X), 2))
-    found = KernelPCA(n_components=2).fit_transform(X)
-    places[:, : found.shape[1]] = found
-    return Reply({"X": places.ravel()})
-
-
-def _standardized(X: np.ndarray) -> np.ndarray:
-    spread = X.std(axis=0)
-    return np.asarray((X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0))

@@ -1,5 +1,5 @@
 // Small charts with a dashed bound.
-import {h, s} from "./dom.js";
+import {h, number, s} from "./dom.js";
 
 // `lines`: [{values, kind: "line" | "bound"}]; `now`: the index of the dot.
 // `best`: the index that is marked as the least.
@@ -22,10 +22,10 @@ export function chart(caption, lines, now = null, W = 240, best = null, H = 92) 
   return h("figure", {}, h("figcaption", {}, ...caption), svg);
 }
 
-// The errors over the visits of a perceptron, under its play bar.
-export function paths({training, left, fresh}, now) {
+// The errors over the visits of a perceptron, under its play bar; or over the rounds of a metric, of which 0 is one, too.
+export function paths({training, left, fresh}, now, what = "visit") {
   const at = (values) => values && now > 0 ? `${(100 * values[now - 1]).toFixed(1)} %` : "–";
-  return chart([h("b", {}, `Error after visit ${now}: training ${at(training)}`), ...(left ? [`, left out (dashed) ${at(left)}`] : []), ...(fresh ? [`, new points (dotted) ${at(fresh)}`] : [])],
+  return chart([h("b", {}, `Error after ${what} ${what === "visit" ? now : now - 1}: training ${at(training)}`), ...(left ? [`, left out (dashed) ${at(left)}`] : []), ...(fresh ? [`, new points (dotted) ${at(fresh)}`] : [])],
     [{values: training, kind: "line"}, ...(left ? [{values: left, kind: "bound"}] : []), ...(fresh ? [{values: fresh, kind: "fresh"}] : [])], Math.max(0, now - 1), 600, null, 48);
 }
 
@@ -39,6 +39,15 @@ export function arrows(cosine, length, W = 240, H = 92) {
   const degrees = Math.round(angle * 180 / Math.PI);
   return h("figure", {}, h("figcaption", {}, h("b", {}, `w and w*: ${degrees}°`)), s("svg", {viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `The angle between w and w* is ${degrees} degrees`},
     ...arrow(.12, long, "chart-bound", "w*"), ...arrow(.12 + angle, Math.max(14, long * length), "chart-line", "w")));
+}
+
+// The two curves of the proof over the number of mistakes: ρM ≤ ⟨w, w*⟩ ≤ ‖w‖ ≤ R√M holds no farther than where they meet.
+export function meeting({bound, margin}, R, made, aligned, norm, W = 240, H = 92) {
+  const last = 1.12 * bound, top = R * Math.sqrt(last), x = (m) => 1 + Math.sqrt(m / last) * (W - 2), y = (v) => H - 4 - Math.max(0, v) / top * (H - 12);
+  const path = (of) => `M${Array.from({length: 61}, (_, i) => (i / 60) ** 2 * last).map((m) => `${x(m).toFixed(1)},${y(of(m)).toFixed(1)}`).join("L")}`;
+  return h("figure", {}, h("figcaption", {}, h("b", {}, `ρM and R√M meet at ${number(bound)}`), " mistakes (√ axis)"), s("svg", {viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `After ${made} mistakes ⟨w, w*⟩ = ${number(aligned)} and ‖w‖ = ${number(norm)}; the curves meet at ${number(bound)} mistakes`},
+    s("line", {class: "chart-rule", x1: 0, x2: W, y1: y(0), y2: y(0)}), s("path", {class: "chart-bound", d: path((m) => margin * m)}), s("path", {class: "chart-bound", d: path((m) => R * Math.sqrt(m))}),
+    s("line", {class: "chart-line", x1: x(made), x2: x(made), y1: y(aligned), y2: y(norm)}), ...[aligned, norm].map((v) => s("circle", {class: "chart-now", cx: x(made), cy: y(v), r: 3}))));
 }
 
 // One bar per point that counts, in the color of its class; `bars`: [{value, kind}].

@@ -1,5 +1,6 @@
 // Curves: regression on a line. Draw points, choose a smoother, see its band and its weights.
 import {css, h, number, sized, slider} from "./dom.js";
+import {axes} from "./axes.js";
 import {chart} from "./charts.js";
 import {KernelBox} from "./kernelbox.js";
 import {Superseded} from "./talk.js";
@@ -269,7 +270,7 @@ export class Curves {
     const on = (x, y) => this.toScreen(x, y, side);
     context.fillStyle = css("--well"); context.fillRect(0, 0, side, side);
     context.lineCap = "round"; context.setLineDash([]);
-    this.scale(context, side);
+    axes(context, side, [LOW, HIGH], this.window);
     const path = (values, grid) => { context.beginPath(); for (let i = 0; i < values.length; i++) { const [u, v] = on(grid[i], values[i]); i ? context.lineTo(u, v) : context.moveTo(u, v); } };
     if (this.curve) {
       const grid = this.curve.grid.data, {low, high, mean, truth} = this.curve;
@@ -297,15 +298,6 @@ export class Curves {
       }
       context.beginPath(); context.arc(u, v, 5.5, 0, 2 * Math.PI); context.fillStyle = css("--paper"); context.strokeStyle = css("--ink"); context.lineWidth = 2.4; context.fill(); context.stroke();
     }
-  }
-
-  // Numbers along the left and the lower border.
-  scale(context, side) {
-    const [low, high] = this.window, rough = (high - low) / 6, power = 10 ** Math.floor(Math.log10(rough)), step = [1, 2, 5, 10].map((k) => k * power).find((v) => v >= rough);
-    context.font = `12px ${css("--sans")}`; context.fillStyle = css("--muted"); context.textAlign = "center"; context.textBaseline = "middle";
-    for (let x = LOW + 2; x < HIGH; x += 2) context.fillText(String(x), this.toScreen(x, 0, side)[0], side - 14);
-    context.textAlign = "start";
-    for (let k = Math.ceil(low / step); k * step < high; k++) { const v = this.toScreen(0, k * step, side)[1]; if (v > 14 && v < side - 28) context.fillText(number(k * step), 10, v); }
   }
 
   get plane() { return this; }

@@ -21,11 +21,22 @@ function fill(element, attributes, children) {
 
 export const $ = (selector, inside = document) => inside.querySelector(selector);
 
-// MathML comes from the server as text; it is parsed, never set as HTML.
+// MathML comes from the server as text; it is parsed, never set as HTML. A line may end before a + or −, or between factors.
 export function mathematics(text) {
-  const parsed = new DOMParser().parseFromString(
-    `<math xmlns="http://www.w3.org/1998/Math/MathML" displaystyle="true">${text}</math>`, "application/xml");
-  return document.importNode(parsed.documentElement, true);
+  const row = new DOMParser().parseFromString(`<mrow xmlns="http://www.w3.org/1998/Math/MathML">${text}</mrow>`, "application/xml").documentElement.firstElementChild, parts = [[]];
+  let inside = 0;
+  for (const child of [...row.childNodes]) {
+    const sign = child.textContent, before = parts.at(-1).at(-1)?.textContent;
+    if (!inside && child.localName === "mo" && ("+−".includes(sign) || sign === "·" && child.nextElementSibling.localName !== "mi") && before && before !== "=") { parts.push([]); child.setAttribute("form", "infix"); }
+    if (sign === "(") inside++; else if (/^\)/.test(sign)) inside--; else if (/^[‖|]/.test(sign)) inside = inside ? 0 : 1;
+    parts.at(-1).push(document.importNode(child, true));
+  }
+  return parts.flatMap((nodes) => {
+    const math = document.createElementNS("http://www.w3.org/1998/Math/MathML", "math");
+    math.setAttribute("displaystyle", "true");
+    math.append(...nodes);
+    return [math, " "];
+  });
 }
 
 export function toast(words) {

@@ -78,6 +78,7 @@ export class Drawing {
     this.plane.canvas.setPointerCapture(event.pointerId);
     if (event.shiftKey || event.button === 1) { this.grip = [...this.at(event), ...this.plane.middle]; return; }
     const [px, py] = this.at(event), hit = this.plane.hit(px, py, event.pointerType === "touch" ? 18 : 10);
+    if (this.once) { this.answer(this.plane.toData(px, py)); return; }
     if (this.tool === "look") { this.onhover(this.plane.toData(px, py)); return; }
     this.remember();
     this.held = {hit, moved: false, last: null};
@@ -86,6 +87,9 @@ export class Drawing {
     else if (hit < 0) { this.add(...this.plane.toData(px, py), this.current); this.held.hit = this.plane.points.y.length - 1; }
     this.onhover(null);
   }
+
+  // A click that is an answer, and no point.
+  answer(x) { const {once} = this; this.once = null; this.plane.cursor = x; once(x); }
 
   move(event) {
     const [px, py] = this.at(event);
@@ -133,7 +137,8 @@ export class Drawing {
       plane.cursor = moves[event.key].map((d, i) => Math.min(plane.middle[i] + plane.half, Math.max(plane.middle[i] - plane.half, [x, y][i] + step * d)));
       plane.draw();
       this.onhover(plane.cursor);
-    } else if ((event.key === "Enter" || event.key === " ") && plane.cursor) { this.remember(); this.add(...plane.cursor, this.current); this.show(); }
+    } else if ((event.key === "Enter" || event.key === " ") && plane.cursor && this.once) this.answer(plane.cursor);
+    else if ((event.key === "Enter" || event.key === " ") && plane.cursor) { this.remember(); this.add(...plane.cursor, this.current); this.show(); }
     else if ((event.key === "Delete" || event.key === "Backspace") && plane.cursor) { this.remember(); this.erase(...plane.toScreen(...plane.cursor)); this.show(); }
     else if (event.key === "+" || event.key === "-") this.zoom(event.key === "+" ? .7 : 1 / .7);
     else if (/^[0-9]$/.test(event.key)) { const c = (Number(event.key) + 9) % 10; if (c < this.classes) { this.current = c; this.show(); } }

@@ -41,7 +41,7 @@ function carried(from, to) {
 function open() {
   const given = address.read();
   address.keep(given);
-  strip(given);
+  strip(lab, given);
   show(Object.hasOwn(PANELS, given.panel) ? given.panel : "playground", given);
 }
 
@@ -68,7 +68,8 @@ const pictures = () => lab.panel.pictures ?? [[lab.panel.plane, lab.panel.state 
 
 // What is on the screen as one HTML file, which asks no server.
 async function page() {
-  try { const reply = await lab.talk.ask("share", {panel: lab.name, state: lab.panel.snapshot()}); download(new Blob([reply.page], {type: "text/html"}), "mercer.html"); } catch (error) { toast(error.message); }
+  const {beside, playbar} = lab.panel, visit = playbar && playbar.at < playbar.length ? playbar.at : null;
+  try { const reply = await lab.talk.ask("share", {panel: lab.name, state: lab.panel.snapshot(), beside: beside ?? "", visit}); download(new Blob([reply.page], {type: "text/html"}), "mercer.html"); } catch (error) { toast(error.message); }
 }
 
 function showText(text) {

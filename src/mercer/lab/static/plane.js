@@ -1,5 +1,6 @@
 // The picture: a field of scores with its contours, the points on it, and the lines of one pixel.
 import {css, rgb, sized} from "./dom.js";
+import {axes} from "./axes.js";
 import {color, trace} from "./marks.js";
 import {contour, joined} from "./contours.js";
 
@@ -43,6 +44,17 @@ export class Plane {
   }
   whole() { this.middle = this.center; this.half = this.view; this.draw(); }
 
+  // How far x is from where the score changes its sign; null where it never does.
+  toLine([x, y]) {
+    const {size, data} = this.field, unit = 2 * this.half / (size - 1), here = (i, j) => data[j * size + i] > 0;
+    let least = Infinity;
+    for (let j = 0; j < size; j++) for (let i = 0; i < size; i++) for (const [di, dj] of [[1, 0], [0, 1]]) {
+      if (i + di >= size || j + dj >= size || here(i, j) === here(i + di, j + dj)) continue;
+      least = Math.min(least, Math.hypot(this.middle[0] - this.half + (i + di / 2) * unit - x, this.middle[1] + this.half - (j + dj / 2) * unit - y));
+    }
+    return least === Infinity ? null : least;
+  }
+
   // How large a score is at the points: what the shading is relative to.
   scaleOf(field) {
     const {size, outputs, data} = field, {X, y} = this.points;
@@ -69,23 +81,12 @@ export class Plane {
     context.fillStyle = css("--well");
     context.fillRect(0, 0, side, side);
     if (this.field) this.surface(context, side);
-    if (this.axes) this.scales(context, side);
+    if (this.axes) axes(context, side, ...this.middle.map((v) => [v - this.half, v + this.half]));
     this.lines(context, side);
     this.dots(context, side);
     if (this.metrics) this.ellipse(context, side);
     if (this.witnesses) this.refutation(context, side);
     if (this.cursor) this.crosshair(context, side);
-  }
-
-  // Numbers along the left and the lower border.
-  scales(context, side) {
-    const rough = this.half / 2.2, power = 10 ** Math.floor(Math.log10(rough)), step = [1, 2, 5, 10].map((k) => k * power).find((v) => v >= rough);
-    context.font = `11px ${css("--sans")}`; context.fillStyle = css("--muted"); context.textBaseline = "middle";
-    const label = (k) => String(Number((k * step).toPrecision(6))).replace("-", "−"), from = (c) => Math.ceil((c - this.half) / step), to = (c) => (c + this.half) / step;
-    context.textAlign = "center";
-    for (let k = from(this.middle[0]); k < to(this.middle[0]); k++) { const u = this.toScreen(k * step, 0, side)[0]; if (u > 30 && u < side - 14) { context.fillRect(u - .5, side - 5, 1, 5); context.fillText(label(k), u, side - 13); } }
-    context.textAlign = "start";
-    for (let k = from(this.middle[1]); k < to(this.middle[1]); k++) { const v = this.toScreen(0, k * step, side)[1]; if (v > 14 && v < side - 26) { context.fillRect(0, v - .5, 5, 1); context.fillText(label(k), 9, v); } }
   }
 
   // Points that a learned metric holds equally far from the middle, after each round: the last one bold.

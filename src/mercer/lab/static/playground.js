@@ -1,7 +1,7 @@
 // The playground: points in the plane, a kernel, a learner, and everything that follows from them.
 import {$, h, number, slider} from "./dom.js";
 import {MOST as BY_HAND, walk} from "./byhand.js";
-import {arrows, bars, chart, paths} from "./charts.js";
+import {arrows, bars, chart, meeting, paths} from "./charts.js";
 import {Drawing} from "./drawing.js";
 import {KernelBox} from "./kernelbox.js";
 import {icon} from "./marks.js";
@@ -77,9 +77,9 @@ export class Playground {
     this.pixel = h("section", {"aria-label": "This pixel"});
     this.title = h("h1", {});
     this.lab.place.replaceChildren(this.title,
-      h("div", {}, this.drawing.bar, this.stages = h("div", {class: "stages"}, h("div", {class: "stage"}, this.canvas, this.drawing.lens, this.which = h("p", {class: "which"}), this.message), this.besideStage), this.playbar.element, this.course = h("div", {class: "course"}), this.noted = h("p", {class: "note", role: "status"})),
+      h("div", {}, this.drawing.bar, this.stages = h("div", {class: "stages"}, h("div", {class: "stage"}, this.canvas, this.drawing.lens, this.which = h("p", {class: "which"}), this.message), this.besideStage), this.playbar.element, this.course = h("div", {class: "course"}), this.bend = h("button", {class: "link", hidden: true, onclick: () => this.learnMetric()}, "Learn the metric"), this.noted = h("p", {class: "note", role: "status"})),
       h("aside", {}, this.hand, this.box.element, this.options, this.numbers, this.pixel, this.charts));
-    takeFiles(this.lab.place, this.talk, this.limits, (X, y) => { this.drawing.remember(); this.state.source = null; this.setPoints(X, y, true); this.drawing.show(); }, (words) => this.say(words));
+    takeFiles(this.lab.place, this.limits, (X, y) => { this.drawing.remember(); this.state.source = null; this.setPoints(X, y, true); this.drawing.show(); }, (words) => this.say(words));
     this.headline();
     this.showOptions();
     this.showErrors({});
@@ -120,7 +120,7 @@ export class Playground {
     const other = h("select", {"aria-label": "Compare with", onchange: () => { this.beside = other.value || null; this.showOptions(); this.changed(); }},
       h("option", {value: ""}, "nothing"), ...Object.entries(this.learners).filter(([name]) => name !== this.state.learner).map(([name, {title}]) => h("option", {value: name, selected: name === this.beside}, title)));
     this.besideErrors = h("p", {class: "note", hidden: true});
-    this.box.element.classList.toggle("unused", !this.learners[this.state.learner].kernel);
+    this.box.element.hidden = !this.learners[this.state.learner].kernel;   // a learned metric has its own
     this.options.replaceChildren(h("h2", {}, "Learner"), h("label", {class: "choice"}, "compare with", other), this.besideErrors, ...known.map((o) => slider({label: o.label, words: o.label.length > 2 ? o.label : "", low: o.low, high: o.high, log: o.log, whole: o.whole,
       value: this.state.options[o.name], usual: o.default, oninput: (value) => { this.state.options[o.name] = value; this.changed(); }})));
   }
@@ -189,7 +189,7 @@ export class Playground {
     // Between the first visit and the last the picture is made of K, which is long.
     const between = visits && (this.wantedVisit !== null || this.visits && this.playbar.at < this.visits.length);
     const view = this.plane.window, columns = between ? this.talk.ask("columns", {state, view}) : null;
-    Promise.all([this.talk.ask("field", {state, size: COARSE, visits, view}), columns]).then(([reply, columns]) => {
+    this.drawn = Promise.all([this.talk.ask("field", {state, size: COARSE, visits, view}), columns]).then(([reply, columns]) => {
       this.message.hidden = true;
       this.show(reply, visits ? new Visits(reply) : null, columns);
       this.resting = setTimeout(() => this.rest(), REST);
@@ -251,7 +251,7 @@ export class Playground {
 
   nothing() {
     this.noted.textContent = "";
-    this.plane.field = null; this.visits = null; this.final = null; this.bounds = null;
+    this.plane.field = null; this.plane.metrics = null; this.visits = null; this.final = null; this.bounds = null; this.course.hidden = this.bend.hidden = true;
     this.playbar.set(null); this.charts.hidden = true; this.showErrors({});
     this.say("Draw points of two classes: choose a class above, then click in the picture.");
     this.plane.draw();
@@ -291,7 +291,7 @@ export class Playground {
     if (this.visits && wanted !== null) this.playbar.go(Math.min(wanted, this.visits.length));
     this.moment(this.playbar.at);
     this.plane.paint();   // now: the next frame then has nothing to draw
-    if (!visits) this.showCharts();
+    if (!visits) this.showCharts();   // the errors of the rounds come later
     this.noted.textContent = reply.notes[0] ?? (reply.arrays.metrics ? "The ellipse: what the learned metric holds equally far from the middle. Dashed: the rounds before." : this.final.doubt ? "The larger the dots, the less is known there." : "");
   }
 
@@ -308,6 +308,17 @@ export class Playground {
       if (t < 1) this.turning = requestAnimationFrame(frame);
     };
     frame(began);
+  }
+
+  // Round by round, from the plain distance on: the picture, the ellipse and the errors follow.
+  async learnMetric() {
+    const last = Math.max(1, this.state.options.rounds);
+    for (let r = 0; r <= last && this.state.learner === "learned" && !this.gone; r++) {
+      this.state.options.rounds = r;
+      this.showOptions(); this.changed();
+      await this.drawn;
+      await new Promise((done) => setTimeout(done, 1100));
+    }
   }
 
   // The walk of the lecture, for a few points of two classes.
@@ -372,7 +383,10 @@ export class Playground {
 
   showCharts() {
     const visits = this.visits;
-    this.charts.hidden = this.course.hidden = !visits;
+    const rounds = this.state.learner === "learned";
+    this.bend.hidden = !rounds;
+    this.charts.hidden = !visits; this.course.hidden = !visits && !rounds;
+    if (rounds && this.paths) this.course.replaceChildren(paths(this.paths, this.paths.training.length, "round"));
     if (!visits) return;
     const now = this.playbar.at ?? visits.length, begun = (values) => [0, ...values];   // before the first visit all are 0
     const mistakes = begun(visits.mistakes), norms = begun(visits.norm), aligned = this.bounds ? begun(this.bounds.alignment) : [];
@@ -392,8 +406,26 @@ export class Playground {
     }
     this.course.replaceChildren(this.paths ? paths(this.paths, now) : "");
     if (bounds && norms[now] > 0) figures.push(arrows(Math.min(1, aligned[now] / Math.sqrt(norms[now])), Math.sqrt(norms[now] / Math.max(...norms))));
+    if (bounds) figures.push(meeting(bounds, Math.sqrt(R2), made, aligned[now], Math.sqrt(Math.max(0, norms[now]))));
     if (bounds) figures.push(h("p", {class: "note"}, "‖w‖² stays below R² · mistakes, ⟨w, w*⟩ above ρ · mistakes: so there are at most (R/ρ)² mistakes."));
     this.charts.replaceChildren(h("div", {class: "charts"}, ...figures));
+  }
+
+  // --- a guess by a click ------------------------------------------------------------------------
+
+  // Just before the next mistake: where will the line be after it? `told` hears how far from it the click was.
+  async guessLine(told) {
+    if (!this.visits) return told("Choose a perceptron first.");
+    if (!this.visits.columns) this.visits.take(await this.talk.ask("columns", {state: this.snapshot(), view: this.plane.window}));
+    const from = this.playbar.at >= this.visits.length ? 0 : this.playbar.at, next = this.visits.changes.find(({t}) => t > Math.max(1, from)) ?? this.visits.changes.at(-1);
+    this.playbar.pause();
+    this.playbar.go(next.t - 1);
+    told("The next visit is a mistake. Click in the picture where you expect the line, or move the cross there and press Enter.");
+    this.drawing.once = (x) => {
+      this.playbar.go(next.t);
+      const apart = this.plane.toLine(x);
+      told(apart === null ? "There is no line after this mistake: all of the picture is on one side." : `${apart < .15 * this.plane.half ? "Right" : "Not quite"}: the line passes at a distance of ${number(apart, 2)}.`);
+    };
   }
 
   // --- one pixel -------------------------------------------------------------------------------
@@ -424,6 +456,7 @@ export class Playground {
   }
 
   showPixel(found) {
+    this.pixel.classList.toggle("now", Boolean(found));   // in sight while the pointer is in the picture
     if (!found) {
       this.pixel.replaceChildren(h("h2", {}, "This pixel"), h("p", {class: "note"}, "Move over the picture: lines show the points that decide, as thick as what each adds."));
       return;
@@ -445,10 +478,10 @@ export class Playground {
   // --- sharing ---------------------------------------------------------------------------------
 
   // What a picture file says below the picture, and the pictures it holds.
-  get caption() { return `${this.learners[this.state.learner].title}, k = ${this.state.kernel}`; }
+  get caption() { const {title, kernel} = this.learners[this.state.learner]; return kernel ? `${title}, k = ${this.state.kernel}` : title; }
   get pictures() { return this.beside && !this.besideStage.hidden ? [[this.plane, this.caption], [this.besidePlane, this.learners[this.beside].title]] : [[this.plane, this.caption]]; }
   script() { return this.talk.ask("script", {state: this.snapshot()}).then((reply) => reply.script); }
   csv() { return "x1,x2,class\n" + this.state.y.map((c, i) => `${this.state.X[2 * i]},${this.state.X[2 * i + 1]},${c}\n`).join(""); }
-  leave() { this.playbar.pause(); }
+  leave() { this.gone = true; this.playbar.pause(); }
   repaint() { this.plane.draw(); this.besidePlane.draw(); this.playbar.ticks(); }
 }

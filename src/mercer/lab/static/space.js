@@ -41,7 +41,7 @@ export class Space {
   // The height of a point, as long as the sides of the square.
   height(x, y) { return (LIFTS[this.kind].of(x, y) / this.view - (this.kind === "squares" ? this.view / 2 : 0)) * this.lift; }
 
-  // Where a level plane parts two classes best, and how many points are then on the wrong side.
+  // Where a level plane separates two classes best, and how many points are then on the wrong side.
   level() {
     const {X, y} = this.points, values = y.map((c, i) => [LIFTS[this.kind].of(X[2 * i], X[2 * i + 1]), c]).sort((a, b) => a[0] - b[0]);
     const classes = [...new Set(y)];

@@ -1,7 +1,8 @@
 // A table dropped on the page or pasted into it: two of its columns become the plane, one the classes.
 import {h} from "./dom.js";
+import {eigen} from "./mercer.js";
 
-const MOST = 4_000_000, PCA = "kernel PCA";
+const MOST = 4_000_000, PCA = "components";
 
 // The cells of one line.
 function cells(line, separator) {
@@ -44,8 +45,15 @@ function placed(columns, view) {
   return units[0].flatMap((v, i) => [v, units[1][i]].map((u) => Math.round(1e4 * .85 * view * u / most) / 1e4));
 }
 
-export function takeFiles(place, talk, limits, ondata, onerror) {
-  const read = (text) => { try { choose(parse(text), talk, limits, ondata, onerror); } catch (error) { onerror(error.message); } };
+// The first two principal components, columns being of one spread: (x, y) of each row.
+export function principal(columns) {
+  const width = columns.length, n = columns[0].length, Z = columns.map((values) => { const mean = values.reduce((a, b) => a + b, 0) / n, c = values.map((v) => v - mean), spread = Math.sqrt(c.reduce((a, v) => a + v * v, 0) / n) || 1; return c.map((v) => v / spread); });
+  const {vectors} = eigen(Float64Array.from({length: width * width}, (_, at) => { const a = Z[Math.floor(at / width)], b = Z[at % width]; return a.reduce((sum, v, i) => sum + v * b[i], 0); }), width);
+  return Z[0].flatMap((_, i) => [0, 1].map((k) => Z.reduce((sum, values, j) => sum + vectors[k][j] * values[i], 0)));
+}
+
+export function takeFiles(place, limits, ondata, onerror) {
+  const read = (text) => { try { choose(parse(text), limits, ondata, onerror); } catch (error) { onerror(error.message); } };
   place.ondragover = (event) => { event.preventDefault(); };
   place.ondrop = async (event) => {
     event.preventDefault();
@@ -62,28 +70,25 @@ export function takeFiles(place, talk, limits, ondata, onerror) {
   };
 }
 
-function choose(table, talk, limits, ondata, onerror) {
+function choose(table, limits, ondata, onerror) {
   const {names, numeric} = table, target = classColumn(table);
   const free = names.map((_, j) => j).filter((j) => numeric[j] && j !== target);
   if (target < 0 || free.length < 2) return onerror("A table needs two columns of numbers and one of at most ten classes.");
   const rows = table.body.length > limits.points ? table.body.filter((_, i) => Math.floor(i * limits.points / table.body.length) !== Math.floor((i - 1) * limits.points / table.body.length)) : table.body;
   const select = (label, options, chosen) => h("label", {class: "choice"}, label, h("select", {onchange: () => apply()}, ...options.map(([value, words]) => h("option", {value, selected: value === chosen}, words))));
   const columns = free.map((j) => [j, names[j]]);
-  const x = select("across", [...columns, ...(free.length > 2 ? [[PCA, "kernel PCA, first"]] : [])], free.length > 2 ? PCA : free[0]);
-  const y = select("up", [...columns, ...(free.length > 2 ? [[PCA, "kernel PCA, second"]] : [])], free.length > 2 ? PCA : free[1]);
+  const x = select("across", [...columns, ...(free.length > 2 ? [[PCA, "first principal component"]] : [])], free.length > 2 ? PCA : free[0]);
+  const y = select("up", [...columns, ...(free.length > 2 ? [[PCA, "second principal component"]] : [])], free.length > 2 ? PCA : free[1]);
   const dialog = h("dialog", {}, h("form", {method: "dialog"}, h("h2", {}, `${rows.length} rows, classes from ${names[target]}`), x, y, h("button", {}, "Done")));
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
   const kinds = [...new Set(rows.map((row) => row[target]))].sort();
   const classes = rows.map((row) => kinds.indexOf(row[target]));
-  async function apply() {
+  function apply() {
     const picked = [x, y].map((label) => label.querySelector("select").value);
     let found = null;
-    if (picked.includes(PCA)) {
-      const table_ = rows.flatMap((row) => free.slice(0, 50).map((j) => Number(row[j])));
-      try { found = (await talk.ask("project", {table: table_, columns: Math.min(50, free.length)})).X; } catch (error) { return onerror(error.message); }
-    }
+    if (picked.includes(PCA)) found = principal(free.map((j) => rows.map((row) => Number(row[j]))));
     const values = picked.map((j, k) => j === PCA ? rows.map((_, i) => found[2 * i + k]) : rows.map((row) => Number(row[Number(j)])));
     ondata(placed(values, limits.view), classes);
   }

@@ -35,7 +35,7 @@ export class Tours {
 }
 
 // The strip for a step of the address, or nothing.
-export async function strip(given) {
+export async function strip(lab, given) {
   const place = $("#tour");
   const tour = given.tour ? (await load()).find((t) => t.id === given.tour) : null;
   const i = Number(given.step), step = tour?.steps[i];
@@ -43,12 +43,16 @@ export async function strip(given) {
   if (!step) return;
   const go = (j, words) => j >= 0 && j < tour.steps.length ? h("a", {href: link(tour.id, j, tour.steps[j].state)}, words) : null;
   place.replaceChildren(h("div", {}, h("h2", {}, `${tour.title}, ${i + 1} of ${tour.steps.length}`), h("p", {}, h("b", {}, `${step.title}. `), ...prose(step.text, tour.id, i))),
-    h("p", {class: "steps"}, go(i - 1, "‹ Back"), go(i + 1, "Next ›"), h("a", {href: "#panel=tours"}, "All tours")), step.guess ? guess(step.guess) : "");
+    h("p", {class: "steps"}, go(i - 1, "‹ Back"), go(i + 1, "Next ›"), h("a", {href: "#panel=tours"}, "All tours")), step.guess ? guess(step.guess, lab) : "");
 }
 
 // A question to guess at before looking on: the answer says why, and what the panel shows of it.
-function guess({ask, choices, right, because}) {
+function guess({ask, choices, right, because}, lab) {
   const said = h("span", {role: "status"});
+  if (!choices) {   // where the line will be: the panel measures
+    const button = h("button", {onclick: () => lab.panel.guessLine?.((words) => { said.textContent = words; })}, "Guess by a click");
+    return h("div", {class: "guess", role: "group", "aria-label": "Guess first"}, h("b", {}, "Guess first: "), ask, button, said);
+  }
   const buttons = choices.map((words, k) => h("button", {"aria-pressed": "false", onclick: () => {
     buttons.forEach((button, j) => button.setAttribute("aria-pressed", String(j === k)));
     said.textContent = `${k === right ? "Right" : "Not quite"}: ${because}`;

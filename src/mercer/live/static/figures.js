@@ -1,5 +1,6 @@
 // Figures that live in a page: sliders for the kernel's numbers, points to drag, visits to play, and no server.
 import {h, number, sized, slider, css, rgb, s} from "./dom.js";
+import {axes} from "./axes.js";
 import {MOST as BY_HAND, walk} from "./byhand.js";
 import {paths} from "./charts.js";
 import {Digits} from "./digits.js";
@@ -28,17 +29,30 @@ function lattice(size, {middle: [x, y], half}) {
 // What all figures share: the kernel's expression with its numbers as they stand, sliders, one line of words.
 class Figure {
   constructor(place, spec) {
-    Object.assign(this, {place, spec, values: spec.kernel.numbers.map((n) => n.value), options: {...spec.options}});
+    Object.assign(this, {place, spec, values: spec.kernel.numbers.map((n) => n.value)});
     this.text = h("code", {class: "k"});
     this.words = h("p", {class: "said", role: "status"});
     const kernelSliders = spec.kernel.numbers.map((n, i) => slider({label: n.symbol, words: n.symbol.length > 2 ? n.symbol : "", low: n.low, high: n.high, log: n.log, whole: n.whole, value: n.value, usual: n.value, oninput: (v) => { this.values[i] = v; this.moved(); }}));
-    const others = (spec.sliders ?? []).map((o) => slider({label: o.label, words: o.label.length > 2 ? o.label : "", low: o.low, high: o.high, log: o.log, whole: o.whole, value: this.options[o.name], usual: o.default, oninput: (v) => { this.options[o.name] = v; this.moved(); }}));
-    this.side = h("div", {class: "side"}, h("p", {class: "what"}, spec.title ?? "", h("br"), this.text), ...kernelSliders, ...others, this.words);
+    this.title = h("span", {});
+    this.dials = h("div", {});
+    const choices = Object.entries(spec.others ?? {}).map(([name, other]) => h("button", {value: name, onclick: () => { Object.assign(spec, other, {learner: name}); this.choose(); this.moved(); }}, other.short));
+    this.choices = h("div", {class: "tools", role: "toolbar", "aria-label": "Learner", hidden: !choices.length}, ...choices);
+    this.side = h("div", {class: "side"}, h("p", {class: "what"}, this.title, h("br"), this.text), this.choices, ...kernelSliders, this.dials, this.words);
+    this.choose();
     this.main = h("div", {class: "main"});
     place.append(this.main, this.side);
     this.build();
     this.moved();
     new MutationObserver(() => this.repaint()).observe(document.documentElement, {attributes: true, attributeFilter: ["data-theme"]});
+  }
+
+  // The learner's own numbers, as they are at first.
+  choose() {
+    const {spec} = this;
+    this.options = {...spec.options};
+    this.title.textContent = spec.title ?? "";
+    for (const button of this.choices.children) button.setAttribute("aria-pressed", String(button.value === spec.learner));
+    this.dials.replaceChildren(...(spec.sliders ?? []).map((o) => slider({label: o.label, words: o.label.length > 2 ? o.label : "", low: o.low, high: o.high, log: o.log, whole: o.whole, value: this.options[o.name], usual: o.default, oninput: (v) => { this.options[o.name] = v; this.moved(); }})));
   }
 
   kernel() { return L.kernelOf(this.spec.kernel, this.values); }
@@ -96,6 +110,8 @@ class PlaneFigure extends Figure {
         arrays: {index: array(trace.index), epoch: array(trace.epoch), update: array(trace.update, trace.outputs), norm: array(trace.norm), mistakes: array(trace.mistakes), used: array(used)}});
     }
     this.playbar.set(this.visits);
+    if (this.visits && this.spec.visit !== undefined) this.playbar.go(Math.min(this.spec.visit, this.visits.length));
+    delete this.spec.visit;   // where it was shared: from now on it moves
     const bold = model.coef && (model.trace || this.spec.learner === "svm");
     this.alpha = bold ? Array.from({length: model.n}, (_, i) => Math.max(...model.coef.map((c) => Math.abs(c[i])))) : null;
     this.training = L.wrong(L.winners(model.scores(state.X, model.n), model.classes, model.n), state.y);
@@ -201,7 +217,7 @@ class GramFigure extends Figure {
     const n = this.y.length, {places} = M.kernelPCA(this.K, n, 3), values = this.values_ = M.eigen(this.K, n).values, least = values[n - 1], top = values[0];
     this.space.set({X: this.X, y: this.y, order: this.y.map((_, i) => i), places});
     const shown = [...values].sort((a, b) => Math.abs(b) - Math.abs(a)).slice(0, 40).sort((a, b) => b - a), high = Math.max(...shown, 1e-12), low = Math.min(...shown, 0), W = 300, H = 60, unit = H / (high - low), zero = high * unit, w = W / Math.max(12, shown.length);
-    this.spectrum.replaceChildren(s("svg", {viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": "Eigenvalues of K"}, ...shown.map((v, i) => s("rect", {x: i * w, width: Math.max(1, w - 1.5), y: v >= 0 ? zero - v * unit : zero, height: Math.max(.6, Math.abs(v) * unit), class: v < 0 ? "below" : "above"}))));
+    this.spectrum.replaceChildren(s("svg", {viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": "Eigenvalues of K"}, ...shown.map((v, i) => s("rect", {x: i * w, width: Math.max(1, w - 1.5), y: v >= 0 ? zero - v * unit : zero, height: Math.max(.6, Math.abs(v) * unit), class: v < -1e-9 * Math.abs(top) ? "below" : "above"}))));
     this.words.textContent = least > -1e-9 * Math.abs(top) ? `Eigenvalues from ${number(top)} to ${number(Math.max(0, least))}: none is negative on these points.` : `Eigenvalues from ${number(top)} to ${number(least)}: below 0, so k is not a kernel.`;
   }
 
@@ -230,8 +246,9 @@ class GramFigure extends Figure {
 
 class CurveFigure extends Figure {
   build() {
-    Object.assign(this, unpackSeries(this.spec.points));
-    this.grid = Float64Array.from({length: 201}, (_, i) => i / 20);
+    const {points, range: [from, to] = [0, 10]} = this.spec;
+    Object.assign(this, typeof points === "string" ? unpackSeries(points) : points, {from, wide: to - from});
+    this.grid = Float64Array.from({length: 201}, (_, i) => from + i / 200 * this.wide);
     this.canvas = h("canvas", {tabindex: 0, role: "application", "aria-label": "Points on a line. Arrow keys move the query; drag a point, or click to add one."});
     this.main.append(h("div", {class: "stage"}, this.canvas));
     this.fit();
@@ -251,16 +268,19 @@ class CurveFigure extends Figure {
     for (const name of ["pointerup", "pointercancel"]) this.canvas.addEventListener(name, () => { this.held = undefined; });
     this.canvas.addEventListener("pointerleave", () => { this.query = null; this.draw(); });
     this.canvas.addEventListener("keydown", (event) => {
-      const step = {ArrowLeft: -.1, ArrowRight: .1}[event.key];
+      const step = {ArrowLeft: -.01, ArrowRight: .01}[event.key];
       if (!step) return;
-      this.query = Math.min(10, Math.max(0, (this.query ?? 5) + step)); this.draw(); event.preventDefault();
+      this.query = Math.min(from + this.wide, Math.max(from, (this.query ?? from + this.wide / 2) + step * this.wide)); this.draw(); event.preventDefault();
     });
     new ResizeObserver(() => this.draw()).observe(this.canvas);
   }
 
-  fit() { const low = Math.min(...this.y, 0), high = Math.max(...this.y, 1), pad = .15 * (high - low) + .2; this.window = [low - pad, high + pad]; }
-  on(x, y, side = this.canvas.clientWidth) { const [low, high] = this.window; return [x / 10 * side, (1 - (y - low) / (high - low)) * side]; }
-  back(px, py) { const side = this.canvas.clientWidth, [low, high] = this.window, clip = (v, a, b) => Math.min(b, Math.max(a, v)); return [clip(10 * px / side, 0, 10), clip(high - py / side * (high - low), low, high)]; }
+  fit() {
+    const least = this.spec.range ? [] : [0, 1], low = Math.min(...this.y, ...least), high = Math.max(...this.y, ...least), pad = .15 * (high - low) + (least.length ? .2 : 0);
+    this.window = [low - pad, high + pad];
+  }
+  on(x, y, side = this.canvas.clientWidth) { const [low, high] = this.window; return [(x - this.from) / this.wide * side, (1 - (y - low) / (high - low)) * side]; }
+  back(px, py) { const side = this.canvas.clientWidth, [low, high] = this.window, clip = (v, a, b) => Math.min(b, Math.max(a, v)); return [this.from + this.wide * clip(px / side, 0, 1), clip(high - py / side * (high - low), low, high)]; }
   state() { return {learner: this.spec.learner, options: this.options, x: this.x, y: this.y}; }
 
   quick() {
@@ -278,7 +298,8 @@ class CurveFigure extends Figure {
     if (!got) return;
     const [context, side] = got, on = (x, y) => this.on(x, y, side), path = (values) => values.forEach((v, i) => context[i ? "lineTo" : "moveTo"](...on(this.grid[i], v)));
     context.fillStyle = css("--well"); context.fillRect(0, 0, side, side);
-    const {mean, half} = this.curve ?? {}, row = this.query === null || this.query === undefined ? null : Math.round(20 * this.query), [low, high] = this.window, reach = 2 * (high - low);
+    const {mean, half} = this.curve ?? {}, row = this.query === null || this.query === undefined ? null : Math.round(200 * (this.query - this.from) / this.wide), [low, high] = this.window, reach = 2 * (high - low);
+    axes(context, side, [this.from, this.from + this.wide], this.window);
     if (mean) {
       context.beginPath();
       for (let i = 0; i < 201; i++) context[i ? "lineTo" : "moveTo"](...on(this.grid[i], mean[i] + Math.min(reach, half[i])));

@@ -151,13 +151,13 @@ function course({trace, averaging, classes}, K, y) {
   return out;
 }
 
-// The errors over the visits: in training, on points left out by five folds after as many passes, on new points.
+// The errors over the visits: in training, on points left out by five folds after the same share of their visits, on new points.
 export function courses(kernel, state, model, test) {
   const {y} = state, n = y.length, left = new Float64Array(model.trace.index.length), fresh = test && course(model, model.against(test.X, test.y.length), test.y);
   try {
     for (const {train, held} of folds(state)) {
       const part = learn(kernel, train), path = course(part, part.against(held.X, held.y.length), held.y);
-      for (let t = 0; t < left.length; t++) left[t] += path[Math.min(path.length, Math.ceil((t + 1) * train.y.length / n)) - 1] * held.y.length / n;
+      for (let t = 0; t < left.length; t++) left[t] += path[Math.ceil((t + 1) * path.length / left.length) - 1] * held.y.length / n;
     }
   } catch { return {training: course(model, model.K, y), fresh}; }   // a fold without one of the classes
   return {training: course(model, model.K, y), left, fresh};
@@ -171,10 +171,11 @@ export function curve(kernel, {learner, options, x, y}, grid) {
   const h = options.bandwidth ?? 1, rows = grid.length, n = x.length, scale = (v) => Float64Array.from(v, (u) => u / h);
   const A = M.prepared(kernel, scale(grid), 1), B = M.prepared(kernel, scale(x), 1), K = M.gram(kernel, A, B, rows, n);
   if (learner === "ridge") {
-    const G = M.gram(kernel, B, B, n, n), model = M.ridge(G, [Float64Array.from(y)], options.alpha, false), mean = M.expanded(model, K, rows)[0];
+    const G = M.gram(kernel, B, B, n, n), model = M.ridge(G, [Float64Array.from(y)], options.alpha, Boolean(options.intercept)), mean = M.expanded(model, K, rows)[0], weights = (i) => model.coef[0].map((a, j) => a * K[i * n + j]);
+    if (options.intercept) return {mean, half: new Float64Array(rows), weights};   // no band: b is not known either
     const left = Math.sqrt(Math.max(0, model.coef[0].reduce((sum, a, i) => sum + a * y[i], 0) / n)), own = M.diagonal(kernel, A, rows);
     const std = Float64Array.from({length: rows}, (_, i) => { const k = K.slice(i * n, (i + 1) * n); return Math.sqrt(Math.max(0, own[i] - M.times(k, 1, model.solve(k))[0])); });
-    return {mean, half: std.map((s) => 2 * left * s), weights: (i) => model.coef[0].map((a, j) => a * K[i * n + j])};
+    return {mean, half: std.map((s) => 2 * left * s), weights};
   }
   const near = (i) => x.reduce((best, v, j) => Math.abs(v - grid[i]) < Math.abs(x[best] - grid[i]) ? j : best, 0);
   const found = learner === "local" ? M.lines(K, grid, x, y) : M.smoothed(K, rows, y, near);

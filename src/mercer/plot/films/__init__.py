@@ -69,8 +69,9 @@ def film(model: Any, X: Any, y: Any = None, frames: int = 60, *, space: bool = F
     'epoch 1, visit 1: mistake 1'
 
     ``film.save("perceptron.gif")`` writes a GIF, ``.mp4`` an MP4 (where ffmpeg is), ``.html`` one
-    file with a slider, and ``.png`` a contact sheet. The ``.html`` of a perceptron computes in the
-    page: the visits play, points can be dragged, and the numbers of the kernel have sliders.
+    file with a slider, and ``.png`` a contact sheet. The ``.html`` of a perceptron, of a smoother
+    and of "all others" computes in the page, where the page has that learner: the numbers of the
+    kernel have sliders, points can be dragged, and the visits of a perceptron play.
     """
     columns, classes = np.shape(X)[1:], 0 if y is None else len(np.unique(y))
     make = lifting_film if space else sweep_film

@@ -9,18 +9,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._figures import INK, QUIET, arrow, color_of, legend, level, rings, shades, short, tidy
-from mercer.formula import NotRenderable
 from mercer.formula.written import number
 from mercer.kernels import Linear
-from mercer.kernels.parameters import is_number
-from mercer.live import kernel_for_page, sliders_of
-from mercer.live import page as live_page
 from mercer.plot.films.field import Field, chosen, fitted, stage
+from mercer.plot.films.living import perceptron_page
 from mercer.plot.films.reel import Film
 from mercer.plot.perceptrons import convergence_proof, proof_curves
 
-#: Points that a page computes with, at most.
-MOST = 400
 #: Examples whose sums are written out term by term, as on the board, at most.
 FEW = 6
 
@@ -66,37 +61,8 @@ def perceptron_film(model: Any, X: Any, y: Any, frames: int) -> Film:
         _mistakes_panel(count, made, shown[index] + 1, curves)
         return caption
 
-    return Film(figure, draw, len(shown), page=_page(model, final, field))
-
-
-#: Names of the averages of a perceptron, as figures have them.
-_LEARNERS = {"last": "perceptron", "average": "averaged", "vote": "voted"}
-
-
-def _page(model: Any, final: Any, field: Field) -> str | None:
-    """The visits as a figure that computes; None where a page cannot make the same ones."""
-    usual = type(final)(model.kernel if hasattr(model, "kernel") else "linear()")
-    known = ("kernel", "epochs", "averaging", "tie", "shuffle", "random_state")
-    special = [n for n, v in usual.get_params(deep=False).items()
-               if n not in known and getattr(model, n) is not v]  # fmt: skip
-    seed = 0 if model.random_state is None else model.random_state
-    if not hasattr(final, "kernel_") or special or not is_number(seed) or len(field.X) > MOST:
-        return None
-    text = repr(final.kernel_)
-    try:
-        kernel = kernel_for_page(final.kernel_, text, sliders_of(text))
-    except NotRenderable:
-        return None
-    low, high = field.low.tolist(), field.high.tolist()
-    name = _LEARNERS[final.averaging]
-    visits = {"shuffle": model.shuffle, "tie": model.tie, "seed": int(seed)}
-    return live_page({
-        "panel": "playground", "kernel": kernel, "title": "Perceptron", "learner": name,
-        "options": {"epochs": int(final.epochs), "visits": visits}, "sliders": [],
-        "points": {"X": field.X.ravel().tolist(), "y": (field.signs > 0).astype(int).tolist()},
-        "center": [(a + b) / 2 for a, b in zip(low, high, strict=True)],
-        "view": max(b - a for a, b in zip(low, high, strict=True)) / 2,
-    }, "A perceptron learns")  # fmt: skip
+    live = perceptron_page(model, final, field.X, field.signs)
+    return Film(figure, draw, len(shown), page=live)
 
 
 def by_hand(K: np.ndarray, visits: list[Any], t: int) -> str:

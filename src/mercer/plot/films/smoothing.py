@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer._figures import color_of, legend
 from mercer.plot.films.field import fitted
+from mercer.plot.films.living import fit_page
 from mercer.plot.films.reel import Film
 from mercer.plot.regression import query_weights
 
@@ -36,4 +37,4 @@ def window_film(model: Any, X: Any, y: Any, frames: int) -> Film:
         legend(ax, loc="upper left", ncols=2)
         return f"x = {query:.3g}: y = {np.ravel(final.predict([[query]]))[0]:.3g}"
 
-    return Film(figure, draw, frames, seconds=0.12)
+    return Film(figure, draw, frames, seconds=0.12, page=fit_page(model, final, X, y))

@@ -11,6 +11,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from mercer._figures import tidy
 from mercer.kernels.parameters import as_width, is_number
 from mercer.plot.films.field import fitted
+from mercer.plot.films.living import fit_page
 from mercer.plot.films.reel import Film
 from mercer.plot.models import decision_regions
 from mercer.plot.regression import regression_curve
@@ -42,7 +43,8 @@ def sweep_film(model: Any, X: Any, y: Any, frames: int) -> Film:
         tidy(ax, caption)
         return caption
 
-    return Film(figure, draw, frames, seconds=0.15)
+    live = fit_page(model, fitted(model, X, y), X, y)
+    return Film(figure, draw, frames, seconds=0.15, page=live)
 
 
 def _number(model: Any, X: Any, y: Any) -> tuple[str, float, Callable[[float], Any]]:

@@ -47,8 +47,8 @@ class Board:
         yield Text(heading(result))
         yield ""
         yield table(result, options.max_width)
-        yield Text("by mean ± spread over the folds of the race, which has chosen the best of them",
-                   style="dim")  # fmt: skip
+        yield Text("sorted by mean accuracy or error over the folds of the race; they also chose "
+                   "the winner, so its score is a little too good", style="dim")  # fmt: skip
         yield ""
         yield Text(f"best: {best.name}", style="bold")
         if best.note:
