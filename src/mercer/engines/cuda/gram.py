@@ -136,7 +136,7 @@ class CudaGram(DeviceGram):
         chosen = Choice(self.formula, a, b, self.precision, self.torch_dtype)
         self.methods: dict[Input, Method] = chosen.methods
         self.exact: dict[Input, Exact] = chosen.exact
-        #: The largest numbers of the rows about their centers.
+        #: The largest norms of the rows about their centers.
         self.largest: dict[Input, Largest] = chosen.largest
         self._prepare(a, b, chosen.below)
         return a, b
@@ -154,8 +154,13 @@ class CudaGram(DeviceGram):
                 wanted.append(prepared_norm(side, key))
         values = [[row_vector(f, rows) for f in wanted]
                   for rows, wanted in zip((a, b), formulas, strict=True)]  # fmt: skip
-        #: The largest row value of each formula, by size, of X and of Z.
-        self.tops: list[list[float]] = largest_of(formulas, values)
+        pairs = [
+            pair for both in zip(formulas, values, strict=True) for pair in zip(*both, strict=True)
+        ]
+        # The largest norms are known.
+        new = [(f, v) for f, v in pairs if f.op != "prepared_norm"]
+        #: The largest row value of each formula, by size.
+        self.tops: dict[Formula, float] = largest_of(*zip(*new, strict=True)) if new else {}
         for rows, found in zip((a, b), values, strict=True):
             rows.values = tuple(v.to(self.torch_dtype) for v in found)
 
@@ -164,7 +169,7 @@ class CudaGram(DeviceGram):
         centers = {key: None if key in self.near else c for key, c in x.centers.items()}
         gram = self.between(*(DeviceSide(s.n, s.matrices, centers, s.raw) for s in (x, z)))
         gram.square, gram.shared = self.square and x is self._x and z is self._z, {}
-        gram.largest = look(gram._x, gram._z, self.torch_dtype)
+        gram.largest = look(gram._x, gram._z)
         gram.methods = {
             key: BY_SIZE if key in self.near else method for key, method in self.methods.items()
         }
@@ -289,7 +294,7 @@ class CudaGram(DeviceGram):
             formula = simplify(at_diagonal(self.formula))
             value = row_vector(formula, self._x)
             if formula.op != "const":
-                largest_of([[formula]], [[value]])
+                largest_of([formula], [value])
             self._x.cache["diagonal"] = value.to(self.torch_dtype)
         return self._x.cache["diagonal"]  # type: ignore[no-any-return]
 

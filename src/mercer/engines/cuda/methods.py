@@ -3,14 +3,14 @@
 A squared distance comes from the product of centered rows where the rounding of that product leaves
 k its digits; where only near pairs lose them, those are computed again from differences
 (`near_pairs`); else differences serve all pairs. One look at the rows, and one wait for the device,
-gives the largest norms about a center, the largest number, and whether all are finite.
+gives the largest norms about a center, and whether all numbers are finite.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -38,31 +38,22 @@ TOLERANCE = {"high": 8e-6, "fast": 1.6e-3}
 
 
 class Largest(NamedTuple):
-    """The largest ‖x − c‖² of X and of Z, and the largest number |x − c| of both."""
+    """The largest ‖x − c‖² of X and of Z."""
 
     of_x: float
     of_z: float
-    size: float
 
     def ends(self, centered: bool, raw: float | None = None) -> Ends:
         """The norms that decide; `raw`: the largest about 0, where it is known."""
-        most = max(self.of_x, self.of_z)
-        return Ends(most if raw is None else raw, most, self.of_z if centered else 0.0)
+        return Ends(max(self) if raw is None else raw, max(self), self.of_z if centered else 0.0)
 
 
-def look(
-    x: DeviceSide, z: DeviceSide, dtype: torch.dtype, inputs: Iterable[Input] | None = None
-) -> dict[Input, Largest]:
-    """The largest numbers of each input's rows about their center, in one wait for the device."""
-    sides = [x] if z.cache is x.cache else [x, z]
-    found = {k: [side.largest(k) for side in sides] for k in (inputs or x.matrices)}
-    numbers = torch.stack([t.to(dtype) for own in found.values() for side in own for t in side])
-    rest = iter(numbers.tolist())
-    largest = {}
-    for key, own in found.items():
-        each = [[next(rest) for _ in side] for side in own]
-        largest[key] = Largest(each[0][0], each[-1][0], max(max(side[1:]) for side in each))
-    return largest
+def look(x: DeviceSide, z: DeviceSide, inputs: Iterable[Input] | None = None) -> dict[Any, Largest]:
+    """The largest norms of each input's rows about their center, in one wait for the device."""
+    keys, sides = list(inputs or x.matrices), [x] if z.cache is x.cache else [x, z]
+    found = torch.stack([side.norms(key).max() for key in keys for side in sides]).tolist()
+    step = len(sides)
+    return {key: Largest(found[step * i], found[step * i + step - 1]) for i, key in enumerate(keys)}
 
 
 def rounding(columns: int, ends: Ends, kind: str, dtype: torch.dtype) -> float:
@@ -70,7 +61,7 @@ def rounding(columns: int, ends: Ends, kind: str, dtype: torch.dtype) -> float:
     unit = UNIT[kind] if dtype == torch.float32 else 2.0**-52
     # Roundings of many columns partly cancel: what is promised here is not a worst case.
     share = 2 / math.sqrt(columns) if kind == "fast" else 1.0
-    return 2 * unit * ends.centered * share
+    return 2 * unit * ends.centered * share if ends.centered < torch.finfo(dtype).max else math.inf
 
 
 def tolerance_of(precision: str, dtype: torch.dtype) -> float:
@@ -95,8 +86,8 @@ class Choice:
         for node in distances:
             # A center off the halves that were given might need more digits than one half.
             if x.matrices[node.value].dtype not in HALVES:
-                x.centers[node.value] = z.middle(node.value).to(dtype)
-        self.largest: dict[Input, Largest] = look(x, z, dtype)
+                x.centers[node.value] = z.middle(node.value, dtype)
+        self.largest: dict[Input, Largest] = look(x, z)
         if not all(math.isfinite(number) for found in self.largest.values() for number in found):
             for side, name in ((z, "Z"), (x, "X"))[z.cache is x.cache :]:
                 check_finite(side.raw, name)
@@ -110,7 +101,7 @@ class Choice:
         self.x.centers[key] = None if center is None else center.to(self.dtype)
         for side in (self.x, self.z):
             side.cache.pop(("norms", key), None)
-        self.largest |= look(self.x, self.z, self.dtype, [key])
+        self.largest |= look(self.x, self.z, [key])
 
     def _method(self, node: Formula) -> Method:
         """How ‖x − z‖² is computed; what else the choice says is brought into line with it."""
@@ -122,14 +113,14 @@ class Choice:
                 return Method("product", False, "halves as they are")
             del self.exact[key]
         elif exact is not None:
-            center = (self.z.middle(key) * exact.scale).round() / exact.scale
+            center = (self.z.middle(key, torch.float64) * exact.scale).round() / exact.scale
             self._recenter(key, center)
-            raw = math.sqrt(max(self.largest[key][:2])) + float(center.norm())
+            raw = math.sqrt(max(self.largest[key])) + float(center.norm())
             ends, numbers = self.largest[key].ends(True, raw**2), np.dtype(np.float32)
             if not tolerates_rounding(self.formula, node, ends, ROUNDING / 2, numbers):
                 del self.exact[key]
         if self.x.centers.get(key) is None:
-            self._recenter(key, self.z.middle(key))
+            self._recenter(key, self.z.middle(key, self.dtype))
         # Where all split parts fit one product of tensor cores, full precision is kept.
         kind = "high" if columns <= NARROW_COLUMNS or key in self.exact else self.precision
         error, off, ends = self._error(node, kind)

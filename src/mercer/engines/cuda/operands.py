@@ -76,12 +76,16 @@ def scale_of(gram: Any, rows: Input, fold: Fold | None) -> float:
         return 1.0
     if rows in gram.exact and fold is None:
         return float(gram.exact[rows].scale)
-    largest = gram.largest[rows].size or 1.0
-    exponent = 0 if 0.25 <= largest <= 2048 else 10 - math.frexp(largest)[1]
+    # The largest entry is at most the largest norm, and not below its share of the columns.
+    norm = math.sqrt(max(gram.largest[rows])) or 1.0
+    low = norm / math.sqrt(gram._x.matrices[rows].shape[1])
+    exponent = 0 if low >= 0.25 and norm <= 1 << 15 else 14 - math.frexp(norm)[1]
     if fold is not None:
         # The row values are squares of what the entries are, and must stay in range, too.
-        tops = [0.0 if i is None else gram.tops[side][i] for side, i in enumerate(fold.rows)]
-        exponent = min(exponent, (14 - math.frexp(abs(fold.multiple) * max(tops))[1]) // 2)
+        formulas = gram.program.row_x, gram.program.row_z
+        wanted = [side[i] for side, i in zip(formulas, fold.rows, strict=True) if i is not None]
+        top = max(gram.tops.get(f, norm**2) for f in wanted)
+        exponent = min(exponent, (14 - math.frexp(abs(fold.multiple) * top)[1]) // 2)
     return 2.0**exponent
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -76,23 +75,16 @@ class DeviceSide:
         """‖x − c‖² of every row about the center, in float64."""
         key = ("norms", rows)
         if key not in self.cache:
-            self.largest(rows)
+            parts = [
+                torch.linalg.vector_norm(self.centered(rows, part), dim=1, dtype=torch.float64)
+                for part in self.chunks()
+            ]
+            self.cache[key] = (parts[0] if len(parts) == 1 else torch.cat(parts)).square_()
         return self.cache[key]  # type: ignore[no-any-return]
 
-    def largest(self, rows: Input) -> list[torch.Tensor]:
-        """The largest ‖x − c‖², then the largest |x − c| of every chunk, each on the device."""
-        norms, sizes = [], []
-        for part in self.chunks():
-            own = self.centered(rows, part)
-            norms.append(torch.linalg.vector_norm(own.double(), dim=1).square_())
-            sizes.append(torch.linalg.vector_norm(own, math.inf))
-        whole = self.cache["norms", rows] = norms[0] if len(norms) == 1 else torch.cat(norms)
-        return [whole.max(), *sizes]
-
-    def middle(self, rows: Input) -> torch.Tensor:
-        """About the mean of the rows, from `SOME` of them, in float64."""
-        some = self.matrices[rows][:: max(1, self.n // SOME)]
-        return some.sum(0, dtype=torch.float64) / len(some)
+    def middle(self, rows: Input, dtype: torch.dtype) -> torch.Tensor:
+        """About the mean of the rows, from `SOME` of them."""
+        return self.matrices[rows][:: max(1, self.n // SOME)].mean(0, dtype=dtype)
 
     def chunks(self) -> Iterator[slice]:
         """The rows in parts whose copies in another precision are small beside the rest."""
@@ -155,14 +147,11 @@ def row_vector(formula: Formula, side: DeviceSide) -> torch.Tensor:
     return value.contiguous()
 
 
-def largest_of(
-    formulas: Sequence[Sequence[Formula]], values: Sequence[Sequence[torch.Tensor]]
-) -> list[list[float]]:
+def largest_of(formulas: Sequence[Formula], values: Sequence[torch.Tensor]) -> dict[Formula, float]:
     """The largest row value of each formula, by size, in one wait for the device."""
-    flat = [torch.linalg.vector_norm(v, math.inf) for side in values for v in side]
-    found = iter(torch.stack(flat).tolist() if flat else ())
-    largest = [[next(found) for _ in side] for side in values]
-    for formula, top in zip(chain(*formulas), chain(*largest), strict=True):
+    flat = [torch.linalg.vector_norm(v, math.inf) for v in values]
+    largest = dict(zip(formulas, torch.stack(flat).tolist() if flat else (), strict=True))
+    for formula, top in largest.items():
         if not math.isfinite(top):
             raise ValueError(
                 f"k cannot be computed for some row: {formula!r} overflows or is not defined "

@@ -43,7 +43,7 @@ def sparse_gram(kernel: Any, X: Any, Z: Any) -> SparseGram | None:
     gram = SparseGram(kernel, X, Z)
     # No center can be taken off sparse rows: far from zero the product would cancel.
     dtype = gram.torch_dtype
-    ends = look(gram._x, gram._z, dtype)[ROOT].ends(False)
+    ends = look(gram._x, gram._z)[ROOT].ends(False)
     for node in form_of(formula).distances:
         error = rounding(X.shape[1], ends, "high", dtype) * slope_between(formula, node, ends)
         if error > tolerance_of("high", dtype):
@@ -152,7 +152,7 @@ class SparseGram(CudaGram):
         self.program: Any = compile_program(self.formula, self.methods)
         for side, formulas in ((a, self.program.row_x), (b, self.program.row_z)):
             values = [row_vector(f, side) for f in formulas]
-            largest_of([formulas], [values])
+            largest_of(formulas, values)
             side.values = tuple(v.to(self.torch_dtype) for v in values)
         self.shape: tuple[int, int] = (len(x), len(z))
         self._x, self._z = a, b
