@@ -19,6 +19,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "sphinx_blocks",
+    "thumbnails",
 ]
 exclude_patterns = ["**/sg_execution_times.rst", "sg_execution_times.rst", "_static/mathjax/*.md"]
 nitpicky = True
@@ -40,6 +41,7 @@ html_favicon = "_static/logo.svg"
 html_css_files = ["mercer.css"]
 html_js_files = ["mercer.js"]
 html_sidebars = {"index": [], "speed": []}  # nothing to list beside them
+html_context = {"default_mode": "auto"}  # as the reader's system, until she chooses
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
@@ -65,7 +67,8 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "within_subsection_order": "FileNameSortKey",
     "min_reported_time": 60,
-    "image_scrapers": ("matplotlib",),
+    "image_scrapers": ("thumbnails.scraper",),
+    "thumbnail_size": (320, 320),
     "reset_modules": ("matplotlib", "sphinx_blocks.styled"),
     "parallel": 2,
 }

@@ -348,3 +348,51 @@ def test_what_is_wrong_with_a_page_is_seen(tmp_path: Path, monkeypatch: pytest.M
     assert dark.startswith("a.html, dark, 390: image-alt")
     assert search == "the search for gaussian finds fewer than five pages"
     assert (tmp_path / "look" / "a-dark-390.png").exists()
+
+
+def test_code_fits_its_column() -> None:
+    """A line of a hundred characters is as wide as the column on a desk of 1440 pixels."""
+    fence = re.compile(r"^(`{3,})\{python\}\n(.*?)^\1", re.DOTALL | re.MULTILINE)
+    wide = [
+        (name(path), line)
+        for path in PAGES
+        for match in fence.finditer(path.read_text(encoding="utf-8"))
+        for line in match[2].splitlines()
+        if len(line) > 98 and not line.startswith(":")
+    ]
+    assert wide == []
+
+
+def test_the_reference_says_one_line_per_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    import reference
+
+    lines = [line for line in reference.index().splitlines() if line.startswith("- :py:")]
+    assert len(lines) > 200
+    assert "- :py:class:`Gaussian <mercer.kernels.Gaussian>`: " in "\n".join(lines)
+    assert [line for line in lines if not re.search("`: .{8,}", line)] == []
+
+
+def test_a_thumbnail_is_the_picture_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Square, the largest axes, without words; a film shows its last frame."""
+    import matplotlib.pyplot as plt
+    import numpy as np
+    from PIL import Image
+
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    import thumbnails
+
+    figure, (large, small) = plt.subplots(2, 1, height_ratios=[3, 1], layout="constrained")
+    large.plot([0, 1], [0, 1], color="red")
+    large.set_title("words")
+    small.plot([0, 1], [0, 1], color="blue")
+    thumbnails.square(figure, tmp_path / "x.png")
+    plt.close(figure)
+    with Image.open(tmp_path / "x.png") as image:
+        assert image.size == (thumbnails.SIDE, thumbnails.SIDE)
+        pixels = np.asarray(image.convert("RGB"), dtype=int)
+    red, blue = (pixels[..., k] - pixels[..., 2 - k] > 100 for k in (0, 2))
+    assert red.any()
+    assert not blue.any()
+    rows = np.flatnonzero(red.any(axis=1))
+    assert rows[0] < 0.15 * thumbnails.SIDE < 0.85 * thumbnails.SIDE < rows[-1]

@@ -119,11 +119,29 @@ def page(name: str) -> str:
     return "\n".join(lines)
 
 
+def said(value: Any) -> str:
+    """The first line of a docstring, as plain text."""
+    line = (inspect.getdoc(value) or "").partition("\n")[0]
+    return re.sub(r"(?<=\w)_(?!\w)|[|*](?!\*)", r"\\\g<0>", line.replace("`", ""))
+
+
+def index() -> str:
+    """One line per name, by module."""
+    lines = ["Reference", "=========", "", ".. toctree::", "   :hidden:", ""]
+    lines += [f"   {name}" for name in MODULES]
+    for name, words in MODULES.items():
+        path = "mercer" if name == "mercer" else f"mercer.{name}"
+        title = f"{path}: {words}"
+        lines += ["", title, "-" * len(title), ""]
+        for one, value in contents(name).items():
+            kind = "class" if inspect.isclass(value) else "func"
+            lines.append(f"- :py:{kind}:`{one} <{path}.{one}>`: {said(value)}")
+    return "\n".join(lines) + "\n"
+
+
 def write(folder: Path) -> None:
-    """All pages, with a table of contents."""
+    """All pages, and the list of all names."""
     folder.mkdir(parents=True, exist_ok=True)
-    lines = ["Reference", "=========", "", ".. toctree::", "   :maxdepth: 2", ""]
     for name in MODULES:
         (folder / f"{name}.rst").write_text(page(name), encoding="utf-8")
-        lines.append(f"   {name}")
-    (folder / "index.rst").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "index.rst").write_text(index(), encoding="utf-8")

@@ -22,6 +22,10 @@ from mercer import data
         ("gaussian(2) + linear()", 0, "✓ a kernel"),
         ("gaussian(1) - 2*linear()", 1, "cᵀKc = -1 < 0, in 50-digit arithmetic"),
         ("-gaussian()", 1, "✗ not a kernel"),
+        ("exp(-|x-z|^2/2)", 0, "Gaussian()"),
+        ("(1 + x·z)^2", 0, "Polynomial(degree=2"),
+        ("min(x, z)", 0, "✓ a kernel for x ≥ 0"),
+        ("|x-z|^2", 1, "✗ not a kernel"),
     ],
 )
 def test_prove(mercer, expression: str, code: int, words: str) -> None:

@@ -128,6 +128,7 @@ def test_labels_of_a_counterexample_are_apart_and_in_the_picture(open_page):
 @pytest.mark.slow
 def test_the_play_bar_and_the_pixel_are_in_sight_in_every_step(open_page):
     page = open_page("#panel=tours")
+    settled(page)
     for tour in TOURS:
         for i, step in enumerate(tour["steps"]):
             if not step["state"].startswith("panel=playground"):

@@ -74,8 +74,9 @@ function fitted(learner, K, labels, count, options, tol) {
   if (learner === "ridge") return M.ridge(K, M.targets(labels, count), options.alpha);
   if (learner === "centroid") return M.centroid(K, labels, count);
   const T = M.targets(labels, count), joined = (found) => ({coef: found.flatMap((f) => f.coef), b: found.flatMap((f) => f.b), variance: (row, own) => found.map((f) => f.variance?.(row, own))});
-  if (learner === "process") return joined(T.map((t) => M.logistic(K, t, 1, false)));
-  if (learner === "logistic") { if (count > 2) return M.softmax(K, labels, count, options.alpha); return joined(T.map((t) => M.logistic(K, t, options.alpha))); }
+  const close = Math.max(1e-12, 1e-3 * tol);
+  if (learner === "process") return joined(T.map((t) => M.logistic(K, t, 1, false, close)));
+  if (learner === "logistic") { if (count > 2) return M.softmax(K, labels, count, options.alpha); return joined(T.map((t) => M.logistic(K, t, options.alpha, true, close))); }
   if (learner !== "svm") throw new Error(`there is no learner ${learner} in this page`);
   if (count === 2) return M.svm(K, T[0], options.C, tol);
   const pairs = [], found = [], n = labels.length;

@@ -349,7 +349,7 @@ export function svm(K, t, C, tol = 1e-3, most = 1e6) {
 }
 
 // Newton's method for Σ log(1 + e^(−t f)) + α/2 aᵀKa with f = Ka + b; without b where `intercept` is false.
-export function logistic(K, t, alpha, intercept = true) {
+export function logistic(K, t, alpha, intercept = true, close = 1e-12) {
   const n = t.length, softplus = (v) => v > 0 ? v + Math.log1p(Math.exp(-v)) : Math.log1p(Math.exp(v));
   let a = new Float64Array(n), f = new Float64Array(n), b = 0, L, root;
   const objective = (a, f, b) => { let value = 0; for (let i = 0; i < n; i++) value += softplus(-t[i] * f[i]) + alpha / 2 * a[i] * (f[i] - b); return value; };
@@ -357,7 +357,7 @@ export function logistic(K, t, alpha, intercept = true) {
   for (let round = 0; round < 100; round++) {
     root = f.map((v) => Math.max(1e-150, 1 / (Math.exp(v / 2) + Math.exp(-v / 2))));
     const B = new Float64Array(n * n);
-    for (let i = 0; i < n; i++) for (let j = 0; j < n; j++) B[i * n + j] = root[i] * K[i * n + j] * root[j] / alpha + (i === j);
+    for (let i = 0; i < n; i++) for (let j = 0; j <= i; j++) B[i * n + j] = root[i] * K[i * n + j] * root[j] / alpha + (i === j);   // its lower half is read
     L = cholesky(B, n);
     if (!L) throw new Error("K has an eigenvalue below 0: k is no kernel");
     const inverse = (v) => solved(L, n, v).map((u, i) => root[i] * u / alpha);   // (K + α W⁻¹)⁻¹ W^−½ v
@@ -372,7 +372,7 @@ export function logistic(K, t, alpha, intercept = true) {
     if (!best) break;
     for (let i = 0; i < n; i++) moved = Math.max(moved, Math.abs(best.f[i] - f[i]) / (1 + Math.abs(best.f[i])));
     ({a, f, b, value} = best);
-    if (moved < 1e-12) break;
+    if (moved < close) break;
   }
   const variance = (row, own) => Math.max(0, own - sum(forward(L, n, row.map((v, i) => v * root[i])).map((v) => v * v)) / alpha);
   return {coef: [a], b: [b], variance};
