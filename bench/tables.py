@@ -1,16 +1,21 @@
-"""Recursive feature machines at their defaults beside trees and tuned SVMs, on tables of a folder.
+"""Recursive feature machines and `compare` beside trees and tuned SVMs, on tables of a folder.
 
     MERCER_DATA=folder PYTHONPATH=src python bench/tables.py [--rows 1500] [--splits 2]
-        [--budget 20] [name …]
+        [--budget 20] [--task regression] [--without "tuned SVM,xrfm"] [name …]
 
 Tables are `*.csv.gz` of the folder and of its `tables/` (the last column is the target; the name
 begins with its task), and those that scikit-learn brings along or generates. Columns are made ready
 once per split, for all alike: missing numbers become the median with a column that says so, words
-become one-hot columns. Every model is fitted on at most `--rows` rows and judged on up to 5000
-others: R² or the share of right answers. `xrfm` has a fifth of the rows to choose its settings by;
-with `--budget` the winner of `compare` in so many seconds is one of the models. Prints a line per
-table, then by task the mean rank, on how many tables each model is the best, and the median gap to
-the best.
+become one-hot columns; `compare` has the table as it is. Every model is fitted on at most `--rows`
+rows and judged on up to 5000 others: R² or the share of right answers.
+
+`RFM fixed` is the same without a learned metric. LightGBM and CatBoost try settings, judged on a
+fifth of the rows, for as many CPU seconds as RFM took, or as the budget allows; `xrfm` has a search
+of its own on a fifth of the rows; with `--budget` the winner of `compare` is one of the models.
+
+Prints a line per table, then by task the mean rank, on how many tables each model is the best, the
+median gap to the best, and what was asked beside what was found. "Level" is within one standard
+error of the difference of the losses, row by row.
 """
 
 from __future__ import annotations
@@ -20,6 +25,7 @@ import os
 import time
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -53,6 +59,19 @@ JUDGED = 5000
 #: What xrfm chooses from, beside its defaults: norm, power, and whether the metric is diagonal.
 FOREIGN = [("l2", 1.0, False), ("l2", 1.0, True), ("l2", 0.7, True), ("l1", 1.0, True)]
 BANDWIDTHS = (2.0, 10.0)
+#: Models that are trees, and what the two that are searched may try: their defaults first.
+TREES = ("boosting", "forest", "LightGBM", "CatBoost")
+SETTINGS: dict[str, list[dict[str, Any]]] = {
+    "LightGBM": [
+        {},
+        {"learning_rate": 0.05, "n_estimators": 300},
+        {"num_leaves": 8, "n_estimators": 300},
+        {"min_child_samples": 5},
+        {"learning_rate": 0.03, "n_estimators": 600, "num_leaves": 16, "colsample_bytree": 0.7},
+        {"learning_rate": 0.05, "n_estimators": 300, "subsample": 0.7, "subsample_freq": 1},
+    ],
+    "CatBoost": [{"iterations": 300}, {}, {"depth": 4}, {"depth": 8, "iterations": 300}],
+}
 GRID = {"C": [1.0, 10.0, 100.0], "gamma": [0.01, 0.1, 1.0]}
 
 
@@ -107,7 +126,7 @@ class Foreign:
             self.center, self.unit = float(y.mean()), float(y.std())
             t = ((y - self.center) / self.unit)[:, None].astype(np.float32)
         X = self.scale.transform(X).astype(np.float32)
-        cut, best = len(X) // 5, -np.inf
+        cut, best = len(X) // 5, np.inf
         for norm, power, diagonal in FOREIGN:
             for bandwidth in BANDWIDTHS:
                 kernel = {"kernel": norm, "bandwidth": bandwidth, "exponent": power}
@@ -117,36 +136,42 @@ class Foreign:
                 }
                 one = xRFM(options, device="cpu", random_state=0, verbose=False)
                 one.fit(X[cut:], t[cut:], X[:cut], t[:cut])
-                score = self._score(one, X[:cut], t[:cut])
-                if score > best:
-                    best, self.model = score, one
+                said = np.asarray(one.predict(X[:cut])).reshape(t[:cut].shape)
+                wrong = float(
+                    np.mean(said != t[:cut] if self.classes else np.square(said - t[:cut]))
+                )
+                if wrong < best:
+                    best, self.model = wrong, one
         return self
 
-    def _score(self, model: Any, X: np.ndarray, t: np.ndarray) -> float:
-        said = np.asarray(model.predict(X))
-        right = said.ravel() == t if self.classes else -np.square(said - t)
-        return float(np.mean(right))
-
-    def score(self, X: np.ndarray, y: np.ndarray) -> float:
-        X = self.scale.transform(X).astype(np.float32)
-        if self.classes:
-            return self._score(self.model, X, np.searchsorted(self.labels, y))
-        wrong = -self._score(self.model, X, ((y - self.center) / self.unit)[:, None])
-        return 1.0 - wrong * self.unit**2 / float(np.var(y))
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        said = np.asarray(self.model.predict(self.scale.transform(X).astype(np.float32))).ravel()
+        found: np.ndarray = self.labels[said] if self.classes else said * self.unit + self.center
+        return found
 
 
-class Winner:
-    """What `compare` chooses and saves within a budget of seconds."""
+class Searched:
+    """Boosting of another package: settings in a fixed order while the seconds last."""
 
-    def __init__(self, budget: float, task: str) -> None:
-        self.budget, self.task = budget, task
+    def __init__(self, make: Any, settings: list[dict[str, Any]], classes: bool) -> None:
+        self.make, self.settings, self.classes, self.seconds = make, settings, classes, 0.0
 
-    def fit(self, X: np.ndarray, y: np.ndarray) -> Winner:
-        self.best = compare(X, y, task=self.task, budget=self.budget, progress=False).best
+    def fit(self, X: np.ndarray, y: np.ndarray) -> Searched:
+        end, cut, best = time.process_time() + self.seconds, len(X) // 5, np.inf
+        chosen: dict[str, Any] = {}
+        for one in self.settings:
+            begin = time.process_time()
+            said = np.ravel(self.make(**one).fit(X[cut:], y[cut:]).predict(X[:cut]))
+            wrong = float(np.mean(said != y[:cut] if self.classes else np.square(said - y[:cut])))
+            if wrong < best:
+                best, chosen = wrong, one
+            if 3 * time.process_time() - 2 * begin > end:  # one more, and the last one on all rows
+                break
+        self.model = self.make(**chosen).fit(X, y)
         return self
 
-    def score(self, X: np.ndarray, y: np.ndarray) -> float:
-        return float(self.best.score(X, y))
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return np.ravel(self.model.predict(X))
 
 
 def prepared(frame: Any, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -160,7 +185,7 @@ def prepared(frame: Any, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarra
     return np.asarray(made, dtype=float), np.asarray(ready.transform(frame.iloc[test]), dtype=float)
 
 
-def models(task: str, budget: float | None) -> dict[str, Any]:
+def models(task: str) -> dict[str, Any]:
     """Fresh models by name; those of other packages where they are installed."""
     which = int(task == "classification")
     scaled = make_pipeline(StandardScaler(), SVC() if which else SVR(epsilon=0.05))
@@ -168,8 +193,10 @@ def models(task: str, budget: float | None) -> dict[str, Any]:
     grid = {f"{prefix}{name}": values for name, values in GRID.items()}
     if not which:
         scaled = TransformedTargetRegressor(scaled, transformer=StandardScaler())
+    learned = (RFMRegressor, RFMClassifier)[which]
     found = {
-        "RFM": (RFMRegressor, RFMClassifier)[which](),
+        "RFM": learned(),
+        "RFM fixed": learned("fixed"),
         "boosting": (HistGradientBoostingRegressor, HistGradientBoostingClassifier)[which](
             random_state=0
         ),
@@ -185,46 +212,152 @@ def models(task: str, budget: float | None) -> dict[str, Any]:
         ),
     }
     for name, (package, classes, options) in others.items():
-        try:
-            found[name] = getattr(import_module(package), classes[which])(**options)
-        except ImportError:
-            continue
+        if find_spec(package):
+            make = partial(getattr(import_module(package), classes[which]), **options)
+            found[name] = Searched(make, SETTINGS[name], bool(which))
     if find_spec("xrfm"):
         found["xrfm"] = Foreign(bool(which))
-    if budget is not None:
-        found["compare"] = Winner(budget, task)
     return found
 
 
-def scores(
-    task: str, frame: Any, y: np.ndarray, seed: int, rows: int, budget: float | None
-) -> dict[str, Any]:
-    """(score, seconds of CPU) by model on one split."""
+@dataclass
+class Result:
+    """What a model lost row by row, in units of the variance, and the seconds of CPU."""
+
+    losses: np.ndarray
+    seconds: float
+    told: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def score(self) -> float:
+        return 1.0 - float(self.losses.mean())
+
+
+def results_of(
+    task: str, frame: Any, y: np.ndarray, seed: int, given: argparse.Namespace
+) -> dict[str, Result]:
+    """All models on one split."""
     order = np.random.default_rng(seed).permutation(len(y))
-    count = min(rows, int(0.7 * len(y)))
+    count = min(given.rows, int(0.7 * len(y)))
     train, test = order[:count], order[count : count + JUDGED]
     X, T = prepared(frame, train, test)
-    found = {}
-    for name, model in models(task, budget).items():
+    truth = y[test]
+
+    def lost(said: np.ndarray) -> np.ndarray:
+        if task == "classification":
+            return (np.asarray(said).astype(str) != truth.astype(str)).astype(float)
+        wrong: np.ndarray = np.square(said - truth) / np.var(truth)
+        return wrong
+
+    found: dict[str, Result] = {}
+    for name, model in models(task).items():
+        if name in given.without:
+            continue
+        if isinstance(model, Searched):
+            model.seconds = given.budget or found["RFM"].seconds
         start = time.process_time()
         model.fit(X, y[train])
         seconds = time.process_time() - start
-        found[name] = (model.score(T, y[test]), seconds)
+        found[name] = Result(lost(model.predict(T)), seconds)
+    if given.budget:
+        start, begin = time.process_time(), time.perf_counter()
+        board = compare(frame.iloc[train], y[train], task=task, budget=given.budget, progress=False)
+        seconds, spent = time.process_time() - start, time.perf_counter() - begin
+        one = Result(lost(board.best.predict(frame.iloc[test])), seconds)
+        one.told = {"spent": spent / given.budget, "rows": board.saved.rows / count}
+        if board.headline is not None:
+            one.told["covered"] = float(board.headline.low <= one.score <= board.headline.high)
+        found["compare"] = one
     return found
 
 
-def summary(task: str, results: dict[str, dict[str, float]]) -> None:
-    if not results:
-        return
+def level(ours: Result, other: Result) -> bool:
+    """Ahead, or behind by no more than one standard error."""
+    behind = ours.losses - other.losses
+    return bool(behind.mean() <= behind.std() / np.sqrt(len(behind)))
+
+
+def summary(task: str, results: dict[str, dict[str, Result]]) -> None:
     names = list(next(iter(results.values())))
-    table = np.array([[row[name] for name in names] for row in results.values()])
+    table = np.array([[row[name].score for name in names] for row in results.values()])
     ranks = np.array([rankdata(-row.round(6)) for row in table])
     best = table.max(axis=1, keepdims=True)
     print(f"\n{task}, {len(table)} tables: mean rank, best on, median gap to the best")
-    for j in np.argsort(ranks.mean(axis=0)):
+    order = np.argsort(ranks.mean(axis=0))
+    for j in order:
         won = int((table[:, j] >= best[:, 0] - 1e-9).sum())
         gap = float(np.median(best[:, 0] - table[:, j]))
         print(f"  {names[j]:10} {ranks[:, j].mean():.2f}  {won:3}  {gap:.4f}")
+    place = {names[j]: i + 1 for i, j in enumerate(order)}
+    trees = [name for name in TREES if name in names]
+    if "RFM" in names and trees:
+        asked_of_learned(task, results, trees, place["RFM"])
+    if "compare" in names:
+        asked_of_compare(results)
+
+
+def asked(what: str, found: float, bound: str, unit: str = "%") -> None:
+    print(f"  {what:66} {found:7.4g} {unit}  (asked {bound})")
+
+
+def share(of: list[bool]) -> float:
+    return 100.0 * float(np.mean(of))
+
+
+def asked_of_learned(
+    task: str, results: dict[str, dict[str, Result]], trees: list[str], place: int
+) -> None:
+    rows = list(results.values())
+    best_tree = [max((row[t] for t in trees), key=lambda r: r.score) for row in rows]
+    pairs = list(zip(rows, best_tree, strict=True))
+    asked("RFM: place in mean rank", place, "1" if task == "regression" else "1 or 2", " ")
+    if task == "regression":
+        ahead = share([row["RFM"].score > tree.score for row, tree in pairs])
+        asked(f"RFM ahead of the best of {', '.join(trees)}", ahead, "≥ 75")
+        gaps = [max(r.score for r in row.values()) - row["RFM"].score for row in rows]
+        asked(
+            "median gap of RFM to the best of all, in % of variance", 100 * np.median(gaps), "≤ 0.3"
+        )
+    else:
+        even = share([level(row["RFM"], tree) for row, tree in pairs])
+        asked(f"RFM ahead of or level with the best of {', '.join(trees)}", even, "≥ 70")
+    if "RFM fixed" in rows[0]:
+        behind = max(row["RFM fixed"].score - row["RFM"].score for row in rows)
+        asked("most that RFM is behind its own fixed kernel, in points", 100 * behind, "≤ 2", " ")
+
+
+def asked_of_compare(results: dict[str, dict[str, Result]]) -> None:
+    rows = list(results.values())
+    others = [[r for name, r in row.items() if name != "compare"] for row in rows]
+    ours = [row["compare"] for row in rows]
+    best = [max(r.score for r in row) for row in others]
+    told = [one.told for one in ours]
+    near = share([one.score >= top - 0.01 for one, top in zip(ours, best, strict=True)])
+    asked("compare within 0.01 of the best of all others", near, "≥ 80")
+    first = share([one.score >= top for one, top in zip(ours, best, strict=True)])
+    asked("compare first or tied", first, "≥ 40")
+    if "LightGBM" in rows[0]:
+        asked(
+            "compare ahead of or level with LightGBM",
+            share([level(row["compare"], row["LightGBM"]) for row in rows]),
+            "≥ 75",
+        )
+    covered = [one["covered"] > 0.5 for one in told if "covered" in one]
+    asked("test score inside the announced interval", share(covered), "85–95")
+    asked("budgets kept (a tenth more is allowed)", share([o["spent"] <= 1.1 for o in told]), "100")
+    asked(
+        "time unspent, in the median",
+        100 * float(np.median([1 - o["spent"] for o in told])),
+        "≤ 15",
+    )
+    asked("saved on all rows given", share([o["rows"] == 1 for o in told]), "100")
+
+
+def joined(runs: list[Result]) -> Result:
+    """Splits of one table as one."""
+    told = {name: float(np.mean([r.told[name] for r in runs])) for name in runs[0].told}
+    seconds = float(np.mean([r.seconds for r in runs]))
+    return Result(np.concatenate([r.losses for r in runs]), seconds, told)
 
 
 def main() -> None:
@@ -232,20 +365,29 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--rows", type=int, default=1500)
     parser.add_argument("--splits", type=int, default=2)
+    parser.add_argument("--first", type=int, default=0, help="the seed of the first split")
     parser.add_argument("--budget", type=float)
+    parser.add_argument("--task", default="")
+    parser.add_argument("--without", default="", help="models that are left out, with commas")
     given = parser.parse_args()
+    given.without = given.without.split(",")
     warnings.simplefilter("ignore")
-    results: dict[str, dict[str, dict[str, float]]] = {"regression": {}, "classification": {}}
+    results: dict[str, dict[str, dict[str, Result]]] = {"regression": {}, "classification": {}}
     for name, task, frame, y in tables(given.names):
-        settings = given.rows, given.budget
-        runs = [scores(task, frame, y, seed, *settings) for seed in range(given.splits)]
-        means = {model: float(np.mean([run[model][0] for run in runs])) for model in runs[0]}
-        cpu = {model: float(np.mean([run[model][1] for run in runs])) for model in runs[0]}
-        results[task][name] = means
-        told = "  ".join(f"{m} {s:.4f} ({cpu[m]:.1f} s)" for m, s in means.items())
-        print(f"{name:18} {told}", flush=True)
-    for task, found in results.items():
-        summary(task, found)
+        if given.task not in ("", task):
+            continue
+        seeds = range(given.first, given.first + given.splits)
+        runs = [results_of(task, frame, y, seed, given) for seed in seeds]
+        found = {model: joined([run[model] for run in runs]) for model in runs[0]}
+        results[task][name] = found
+        told = "  ".join(f"{m} {r.score:.4f} ({r.seconds:.1f} s)" for m, r in found.items())
+        print(
+            f"{name:18} {told} {found[model].told if (model := 'compare') in found else ''}",
+            flush=True,
+        )
+    for task, by_table in results.items():
+        if by_table:
+            summary(task, by_table)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ SPEC.loader.exec_module(constants)
         ("A = np.finfo(float).eps", []),
         ("A = B", []),
         ("A = True", []),
+        ("A: Final = 2**53", []),
         ("small = 3", []),
         ("def f():\n    A = 3", []),
     ],

@@ -72,7 +72,7 @@ def test_the_log_is_quiet_and_costs_no_import() -> None:
 
 
 def test_lines_of_progress_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(_progress, "BAR_SECONDS", 0.0)
     monkeypatch.setattr(_progress, "EVERY", 0.0)
     for setting, expected in (
         (True, ""),
@@ -87,7 +87,7 @@ def test_lines_of_progress_where_there_is_no_terminal(monkeypatch: pytest.Monkey
 
 
 def test_lines_come_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(_progress, "BAR_SECONDS", 0.0)
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
     with mercer.config(progress="lines"), progress("fit", 100) as bar:

@@ -29,7 +29,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Terminal]:
         monkeypatch.setattr(sys, "stderr", screen)
         return screen
 
-    monkeypatch.setattr(_progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(_progress, "BAR_SECONDS", 0.0)
     return switch_on
 
 
@@ -80,7 +80,7 @@ def test_the_inner_work_is_silent(watched) -> None:
 
 def test_short_work_shows_nothing(watched, monkeypatch) -> None:
     terminal = watched()
-    monkeypatch.setattr(_progress, "PATIENCE", 60.0)
+    monkeypatch.setattr(_progress, "BAR_SECONDS", 60.0)
     with progress("fit", 2) as bar:
         bar.advance()
         assert bar._bar is None
@@ -89,7 +89,7 @@ def test_short_work_shows_nothing(watched, monkeypatch) -> None:
 
 def test_nobody_watches(monkeypatch) -> None:
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    monkeypatch.setattr(_progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(_progress, "BAR_SECONDS", 0.0)
     with progress("fit", 2) as bar:
         bar.advance()
         assert bar._bar is None

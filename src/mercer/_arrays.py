@@ -6,7 +6,7 @@ Nothing here imports PyTorch unless a tensor is there already.
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -25,7 +25,7 @@ def is_foreign(X: Any) -> bool:
 
 
 #: CUDA's own memory and its managed memory, in the words of DLPack.
-_CUDA = (2, 13)
+_CUDA: Final = (2, 13)
 
 
 def on_gpu(X: Any) -> bool:

@@ -11,18 +11,15 @@ from functools import cached_property
 from typing import Any, Self
 
 from mercer._lazy import record
-from mercer._machine.resources import (
-    can_start_threads,
-    free_memory,
-    usable_cores,
-    whole_memory,
-)
+from mercer._machine.resources import can_start_threads, free_memory, usable_cores, whole_memory
 from mercer._notices import MachineWarning, warn
 from mercer._plugins import load_plugins
 
-_UNITS = {"": 1, "B": 1}
-_UNITS |= {p + "B": 1000**i for i, p in enumerate(("K", "M", "G", "T"), start=1)}
-_UNITS |= {p + "IB": 1024**i for i, p in enumerate(("K", "M", "G", "T"), start=1)}
+_UNITS = {"": 1, "B": 1} | {
+    letter + ending: base**power
+    for power, letter in enumerate(("K", "M", "G", "T"), start=1)
+    for ending, base in (("B", 1000), ("IB", 1024))
+}
 
 
 @record

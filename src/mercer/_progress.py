@@ -12,7 +12,7 @@ from mercer._escape.terminal import safe
 from mercer._machine.deadline import check_time
 
 #: Seconds before a bar appears, and between two lines where lines were asked for.
-PATIENCE, EVERY = 1.5, 10.0
+BAR_SECONDS, EVERY = 1.5, 10.0
 
 
 class progress:
@@ -39,7 +39,7 @@ class progress:
         with self._lock:  # panels finish in several threads
             self.done += amount
             now = time.monotonic()
-            if not self._watched or now - self._begin < PATIENCE:
+            if not self._watched or now - self._begin < BAR_SECONDS:
                 return
             text = safe(f"{self.what} {note}".strip())  # names of columns and kernels
             if self._lines:

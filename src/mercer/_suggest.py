@@ -8,10 +8,10 @@ from collections.abc import Iterable
 #: Names that are looked through, and names that are listed where none is near.
 MOST_SEARCHED, MOST_LISTED = 20_000, 20
 #: How alike names must be, from 0 to 1: below this, a suggestion would only confuse.
-NEAR = 0.6
+SIMILAR = 0.6
 
 
-def nearest(name: str, among: Iterable[object], cutoff: float = NEAR) -> str | None:
+def nearest(name: str, among: Iterable[object], cutoff: float = SIMILAR) -> str | None:
     """The name most like the one given; capitals and blanks at the ends do not count.
 
     >>> nearest("LABEL", ["age", " Label"]), nearest("rigde", ["ridge", "svm"]), nearest("q", ["a"])
@@ -24,7 +24,7 @@ def nearest(name: str, among: Iterable[object], cutoff: float = NEAR) -> str | N
     return near[0] if near else None
 
 
-def suggest(name: str, among: Iterable[object], cutoff: float = NEAR) -> str:
+def suggest(name: str, among: Iterable[object], cutoff: float = SIMILAR) -> str:
     """A sentence to follow "there is no …": the nearest name, or those there are.
 
     >>> suggest("rigde", ["ridge", "svm"]), suggest("q", ["ridge", "svm"])

@@ -14,12 +14,7 @@ from mercer._examples import count, take
 from mercer.formula.monomials import Monomials, power_coefficients
 from mercer.formula.written import monomial, number, raised, summed, term, variables
 from mercer.gram import HOST, held, make_gram
-from mercer.gram.monomial_sums import (
-    MonomialSums,
-    coefficients_of,
-    monomial_sums,
-    monomials_pay,
-)
+from mercer.gram.monomial_sums import MonomialSums, coefficients_of, monomial_sums, monomials_pay
 from mercer.kernels import Kernel, Linear, Polynomial, as_kernel
 
 if TYPE_CHECKING:

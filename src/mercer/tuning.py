@@ -6,17 +6,23 @@ file under `bench/` that measures it.
 
 from __future__ import annotations
 
+from typing import Final
+
 # --- K on the host: bench/gaussian_gram.py, bench/toll.py, bench/shapes.py -----------------------
 
-#: Rows of a panel under a matrix product at most, and rows below which it runs at half the rate.
+#: Rows of a panel under a matrix product, or of one of Φ, at most, and rows below which a product
+#: runs at half the rate.
 PRODUCT_ROWS, FULL_RATE_ROWS = 1024, 256
+#: Rows that show where all of them are: how far from 0, which columns are in use.
+SAMPLE_ROWS = 128
 #: Rows and columns of a tile of a loop over pairs that goes through memory: it stays in the cache.
 LOOP_TILE = (256, 2048)
 #: The same of a tile whose products, epilogue and sums find it in the second-level cache, or near
 #: it; numbers of 8 bytes. Larger ones took twice as long in all with 30 columns on two cores: 24 ms
 #: for 8 million pairs, half of it for memory that is touched for the first time.
 CACHE_TILE = (256, 1024)
-#: Bytes of scratch memory per thread at most, however large the limit.
+#: Bytes of scratch memory per thread at most, however large the limit: of tiles, of rows copied in
+#: another order, of K between examples and new points.
 SCRATCH_BYTES = 48_000_000
 #: Elements handled at a time where temporaries should stay in cache.
 CACHE_ELEMENTS = 1 << 16
@@ -30,9 +36,11 @@ ONE_TILE_BYTES, ONE_TILE_SOURCES = 1 << 20, 4
 #: Columns up to which ‖x − z‖² from the difference is as fast as from a product, and
 #: multiplications below which the difference costs nothing worth saving.
 DIRECT_COLUMNS, SMALL_WORK = 16, 200_000
-#: The largest share of the memory limit that a copy of an operand in another form may take.
+#: The largest share of the memory limit that a copy of an operand in another form may take, or
+#: what is made of it at a time, or a preconditioner; products take most of the rest.
 COPY_SHARE = 0.125
-#: Rows, and numbers, handled at a time where a pass over the data needs a temporary copy.
+#: Rows, and numbers, handled at a time where a pass over the data needs a temporary copy: these
+#: stay in the second-level cache.
 COPIED_ROWS, COPIED_NUMBERS = 2048, 1 << 15
 
 # --- sparse rows: bench/shapes.py --------------------------------------------------------------
@@ -58,9 +66,6 @@ SPARSE_PANEL_BYTES = 256
 
 # --- rows of K one by one: bench/_svc.py -------------------------------------------------------
 
-#: Columns of a tile that is multiplied and forgotten: with PRODUCT_ROWS rows it stays near the
-#: cache.
-ROW_TILE_COLUMNS = 1024
 #: Columns from which ‖x − z‖² is faster by a product than by differences: with 64 to 150 columns a
 #: fit takes 0.85 to 0.9 of the time, with 300 nearly the same.
 NORM_COLUMNS = 64
@@ -75,13 +80,9 @@ BYTE_WORDS = 16
 LARGEST_SINGLE = 1e30
 #: Rows on a grid are about as far from 0 as from one another where it begins this near, in steps.
 NEAR_STEPS = 256
-#: Rows that show where all of them are.
-FAR_SAMPLE_ROWS = 128
 
 # --- products of bytes: bench/pixels_gram.py ---------------------------------------------------
 
-#: Rows that are read first: most columns have a number other than 0 among them.
-USED_SAMPLE_ROWS = 256
 #: Multiply-adds from which products of bytes pay: BLAS takes some 2 ms for them.
 BYTE_FLOPS = 1e8
 #: Multiply-adds per number of the data from which on a copy in bytes pays, by the size of a number:
@@ -94,10 +95,6 @@ BYTE_TILE_ROWS = 16
 
 #: Pairs below which the calls of NumPy take longer than the pairs themselves.
 WAVE_PAIRS = 1e7
-#: Complex numbers of a step, and rows at most.
-WAVE_ENTRIES, WAVE_ROWS = 1 << 15, 512
-#: Numbers of monomials that are made at a time: they stay in the second-level cache.
-MONOMIAL_NUMBERS = 1 << 15
 #: Rows at least, so that a product with them runs at a good rate.
 MONOMIAL_ROWS = 32
 #: Costs in multiplications of a matrix product (0.04 ns): of a monomial (one multiplication of
@@ -109,15 +106,16 @@ FEW_OUTPUTS = 4
 
 # --- gradients of K: bench/reasons.py ----------------------------------------------------------
 
-#: The share of the memory limit for operands and results at a time, and from which on tiles are
-#: made to fit beside W.
-GRADIENT_SHARE, GRADIENT_TILE_SHARE = 0.125, 0.25
+#: The share of the memory limit from which on tiles are made to fit beside W.
+GRADIENT_TILE_SHARE = 0.25
 #: Rows of a tile that is multiplied column by column, and the threads that room is left for.
 GRADIENT_ROWS, GRADIENT_THREADS = 64, 8
 #: Arrays of the size of a tile per column, arrays of the size of the slopes that one gradient
 #: takes, and bytes of an entry of K, of its product with W, and of what they are made of: counted
 #: from the code.
-COLUMN_ARRAYS, SLOPE_ARRAYS, GRADIENT_ENTRY_BYTES = 4, 4, 48
+COLUMN_ARRAYS: Final = 4
+SLOPE_ARRAYS: Final = 4
+GRADIENT_ENTRY_BYTES: Final = 48
 
 # --- support vector machines: bench/_svc.py, bench/shapes.py --------------------------------------
 
@@ -222,9 +220,6 @@ PIVOTED_CORRECTIONS = 3
 #: 6000 rows.
 FACTOR_FLOPS, COLUMN_FLOPS, MEMORY_BYTES, FACTOR_BYTES = 160e9, 30e9, 10e9, {8: 80, 4: 8}
 VECTOR_BYTES, STEP_SECONDS = 22e9, 2e-4
-#: How many times as long as a factorization the steps may be expected to take: first estimates of
-#: their number are rather high.
-STEP_DOUBT = 1.5
 #: Conjugate gradients: steps without a smaller residual after which they are judged by the share of
 #: ½ xᵀAx − bᵀx that they gained. Residuals alone do not decide: where A is badly conditioned they
 #: grow for hundreds of steps, and the solution gets better with each.
@@ -236,18 +231,17 @@ ROUGH_RESIDUAL = 1e-4
 #: Operations of the normal matrix of centers from which on conjugate gradients take less time.
 NORMAL_MATRIX_FLOPS = 4e14
 #: Bytes per pair of centers: four arrays in double precision, counted from the code.
-CENTER_PAIR_BYTES = 4 * 8
-#: Rows of a panel of Φ at most, and the memory that a thread's panels may take.
-PHI_PANEL_ROWS, PHI_PANEL_BYTES = 1024, 100_000_000
+CENTER_PAIR_BYTES: Final = 4 * 8
+#: The memory that a thread's panels of Φ may take.
+PHI_PANEL_BYTES = 100_000_000
 #: What is added to the diagonal, relative to its mean, where a matrix is not definite; and up to
 #: which of them no prediction changes in a digit that is shown.
 JITTERS, UNSEEN_JITTER = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6), 1e-10
 
 # --- smooth losses: bench/logistic_mnist10k.py -----------------------------------------------
 
-#: The share of the memory limit that a preconditioner may take, and the matrices of its rank that
-#: are there at once; products take most of the rest.
-PRECONDITIONER_SHARE, PRECONDITIONER_MATRICES = 1 / 8, 8
+#: Matrices of the rank of a preconditioner that are there at once.
+PRECONDITIONER_MATRICES: Final = 8
 #: What independent rows of a positive semi-definite K leave of any entry, at most, by k(x, x).
 INDEFINITE_SHARE = 1e-4
 #: The share of a Newton step's gain that conjugate gradients may leave, far from the optimum.
@@ -274,7 +268,7 @@ EQUAL_EIGENVALUES = 1e-6
 #: them.
 PREIMAGE_STEPS, PREIMAGE_STEP = 1000, 1e-10
 #: Arrays of examples × groups per start of k-means that are there at once, counted from the code.
-LLOYD_ARRAYS = 6
+LLOYD_ARRAYS: Final = 6
 #: Images that are warped at a time, and the relative gain below which a step is the last.
 WARP_IMAGES, WARP_GAIN = 256, 1e-3
 
@@ -284,15 +278,12 @@ WARP_IMAGES, WARP_GAIN = 256, 1e-3
 #: subtracts them or adds their moments: below, compiled loops gain nothing, and the import of Numba
 #: takes half a second.
 NUMPY_PAIRS = 1 << 15
-#: Neighbors from which on tiles are sorted and not inserted entry by entry, which takes k² steps:
-#: 3000 × 20 numbers with 300 neighbors take 220 ms by insertion, with 1000 neighbors 1400 ms.
-LONG_LIST = 512
 #: Multiply-adds from which on products of bytes are faster than a search in panels of float32:
 #: 5000 × 784 bytes take 90 ms, panels 190 ms.
 BYTE_PRODUCT_FLOPS = 5e9
-#: Columns up to which, and share of non-zeros from which on, sparse rows are copied to dense: a
-#: number that is scattered costs fifty times as much as one of a panel.
-DENSE_COPY_COLUMNS, DENSE_COPY_SHARE = 20, 0.15
+#: Columns up to which sparse rows are copied to dense: a number that is scattered costs fifty times
+#: as much as one of a panel.
+DENSE_COPY_COLUMNS = 20
 #: Candidates listed beyond k where products rank them, in double precision: hardly any distances
 #: are nearer to each other than its rounding. More candidates mean fewer second searches.
 PRODUCT_SPARE = 2
@@ -312,8 +303,6 @@ QUERY_NUMBERS, QUERY_FLOPS = 1 << 17, 1e10
 PANEL_FLOP_COST, PACKING_COST, HALVING_COST = 0.4, 10.0, 100.0
 #: Magnitudes within which squares are far from the ends of float32, and rows are not scaled.
 UNSCALED_RANGE = 2.0**-40, 2.0**40
-#: Rows that are looked at for the center, and whether numbers are whole.
-CENTER_SAMPLE_ROWS = 64
 #: Queries that share a block of K where k of listed pairs is computed: their neighbors overlap, and
 #: a larger block has more columns that few of its rows need.
 LISTED_BLOCK_ROWS = 64
@@ -325,8 +314,6 @@ WALK_ROWS = 4096
 #: Rows walked in sequence, with scores that were computed together, and rows of a thread at least:
 #: fewer cost more small products, which run at half the rate, more cost longer columns of K.
 LEAF_ROWS = 256
-#: Bytes of rows copied at a time where the order of visits is not that of the data.
-COPIED_ROWS_BYTES = 64_000_000
 #: Updates within the rows of a leaf after which K of all of them is computed, not one column per
 #: update: calls for columns cost more than the kernel, and most leaves of a later pass have none.
 LEAF_UPDATES = 2
@@ -336,10 +323,15 @@ COMPILED_SCORES = 2000
 #: A point whose squared distance to the span of the others is below this share of k(x, x) is not
 #: independent of them.
 INDEPENDENT_SHARE = 1e-8
-#: Bytes of K at a time between many examples and new points, and where a vote reads K on a device;
-#: and of a thread that votes, whose part of K stays in its cache.
-PANEL_BYTES, VOTE_TILE_BYTES = 32_000_000, 1_000_000
+#: Bytes of K of a thread that votes, whose part of K stays in its cache.
+VOTE_TILE_BYTES = 1_000_000
 #: Rows whose votes are counted together; loops over 64 are too short for their overhead.
 VOTE_ROWS = 128
 #: Operations per row and update, for the decision whether threads are worth their start.
 VOTE_OPERATIONS = 8
+
+# --- chunks of rows: bench/cluster.py -------------------------------------------------------------
+
+#: Rows of a chunk, or of a task, if nothing else is asked for: of 100 columns they are 20 MB, and
+#: an M×M matrix that a task sends back costs little beside computing it.
+CHUNK_ROWS = 25_000

@@ -372,7 +372,7 @@ def test_a_narrow_valley_of_real_data_is_gone_down_to_the_end(options):
 
 
 def test_a_problem_that_takes_for_ever_ends(monkeypatch):
-    monkeypatch.setattr("mercer.solvers.quadratic.smo_on_demand.MOST_STEPS", 30_000)
+    monkeypatch.setattr("mercer.solvers.quadratic.smo_on_demand.LAST_STEP", 30_000)
     X, y = _unscaled(380, 5, 41.0, "float64", seed=7)
     with pytest.warns(ConvergenceWarning, match="no solution after"):
         model = KernelSVR(Polynomial(3, 1.0), C=0.12, nu=0.84).fit(X, y)

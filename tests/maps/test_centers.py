@@ -62,7 +62,7 @@ def test_leverage_scores_are_those_of_the_whole_matrix(monkeypatch):
         exact = np.diag(dense @ np.linalg.inv(dense + ridge * np.eye(150)))
         low, high = (ridge, high) if exact.sum() > 12 else (low, ridge)
     np.testing.assert_allclose(scores, exact, rtol=1e-6)
-    monkeypatch.setattr("mercer.maps.centers.SAMPLE", 120)
+    monkeypatch.setattr("mercer.maps.centers.LEVERAGE_ROWS", 120)
     about = leverage_scores(K, 12.0, np.random.RandomState(0))
     assert np.corrcoef(about, scores)[0, 1] > 0.9
     with pytest.raises(ValueError, match="no leverage scores"):
@@ -82,7 +82,7 @@ def test_copies_need_one_center_each():
 
 
 def test_more_centers_than_draws_are_drawn_in_groups(monkeypatch):
-    monkeypatch.setattr("mercer.maps.centers.DRAWS", 8)
+    monkeypatch.setattr("mercer.maps.centers.CENTER_DRAWS", 8)
     assert len(np.unique(drawn("kmeans++", 50).index)) == 50
 
 

@@ -88,49 +88,81 @@ def test_in_a_worker_process(measured, differing, plain, kind):
 
 # --- all of them ---------------------------------------------------------------------------------
 
+#: Every kernel, learner, map and test at sizes that take every kind of road, but for the largest.
+MEDIUM = (
+    r"kernel .* (700x10) float64",
+    r"kernel .* (sparse|half full|bytes|strings)",
+    r"(learner|map) .* medium",
+    r"(reasons|test .*) small",
+)
+#: Every one of them at sizes that take a moment.
+SMALL = (r"kernel .* (8x2|60x5|200x40) .*", r"(learner|map|reasons|test) ?.* ?small")
+#: What is cut into tiles, shared between threads, or kept within the limit of memory.
+LARGE = (r"kernel .* (1500x20|2500x120|1000x120) .*", r"(learner|map) .* large")
+
 
 @pytest.fixture(scope="module")
 def whole(measured):
     return measured(".*")
 
 
+def part(whole, hashes):
+    """Of the plain hashes those that were found again."""
+    assert hashes
+    return {name: whole[name] for name in hashes}
+
+
+@pytest.mark.slow
+def test_all_in_all_these_states_together(measured, differing, whole):
+    assert not differing(whole, measured(".*", options=TOGETHER))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("state", STATES)
-def test_all_in_another_state(measured, differing, whole, state):
-    assert not differing(whole, measured(".*", options=STATES[state]))
+def test_all_but_the_large_in_one_state(measured, differing, whole, state):
+    hashes = measured(*SMALL, *MEDIUM, options=STATES[state])
+    assert not differing(hashes, part(whole, hashes))
+
+
+@pytest.mark.slow
+def test_all_that_is_large_with_much_memory_free(measured, differing, whole):
+    hashes = measured(*LARGE, options=STATES["with much memory free"])
+    assert not differing(hashes, part(whole, hashes))
 
 
 @pytest.mark.slow
 @pytest.mark.posix
 def test_all_as_the_first_of_a_process(measured, differing, whole):
-    assert not differing(whole, measured(".*", options=("--alone",)))
+    hashes = measured(*MEDIUM, options=("--alone",))
+    assert not differing(hashes, part(whole, hashes))
 
 
 @pytest.mark.slow
-def test_all_in_calls_1_2_40_and_100(measured, differing, whole):
-    cheap = ("kernel .* (8x2|60x5) .*", "(learner|map|test) .* small")
-    options = ("--calls", "1", "2", "40", "100")
-    hashes = measured(*cheap, options=options)
-    assert not differing(hashes, {name: whole[name] for name in hashes})
-
-
-@pytest.mark.slow
-def test_all_in_the_second_call(measured, differing, whole):
-    assert not differing(whole, measured(".*", options=("--calls", "1", "2")))
+@pytest.mark.parametrize(
+    ("calls", "patterns"),
+    [(("1", "2"), MEDIUM), (("1", "2", "40"), SMALL[1:]), (("1", "2", "40", "100"), SMALL[:1])],
+)
+def test_all_in_later_calls(measured, differing, whole, calls, patterns):
+    hashes = measured(*patterns, options=("--calls", *calls))
+    assert all(len(found) == len(calls) for found in hashes.values())
+    assert not differing(hashes, part(whole, hashes))
 
 
 @pytest.mark.slow
 def test_all_from_an_empty_cache(measured, differing, whole, tmp_path):
-    assert not differing(whole, measured(".*", MERCER_CACHE=str(tmp_path)))
+    hashes = measured(*MEDIUM, MERCER_CACHE=str(tmp_path))
+    assert not differing(hashes, part(whole, hashes))
 
 
 @pytest.mark.slow
 def test_all_beside_two_busy_processes(measured, differing, whole, busy):
     with busy(2):
-        assert not differing(whole, measured(".*"))
+        hashes = measured(*MEDIUM, LARGE[1])
+    assert not differing(hashes, part(whole, hashes))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["spawn", "loky"])
-def test_all_in_a_worker_process(measured, differing, whole, kind):
-    assert not differing(whole, measured(".*", options=("--worker", kind)))
+@pytest.mark.parametrize(("kind", "patterns"), [("spawn", LARGE), ("loky", MEDIUM)])
+def test_all_in_a_worker_process(measured, differing, whole, kind, patterns):
+    hashes = measured(*patterns, options=("--worker", kind))
+    assert not differing(hashes, part(whole, hashes))

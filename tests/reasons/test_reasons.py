@@ -524,3 +524,14 @@ def test_a_model_must_be_fitted():
 
     with pytest.raises(NotFittedError):
         mercer.explain_rows(mercer.KernelSVC(), np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("inputs", ["values", "both"])
+def test_a_learned_metric_is_asked_for_its_answers(inputs):
+    """Its expansion takes other columns than the rows have."""
+    random = np.random.default_rng(0)
+    X = random.normal(3.0, 2.0, size=(60, 3))
+    model = mercer.RFMRegressor("fixed", inputs=inputs).fit(X, X[:, 0])
+    found = mercer.explain_rows(model, X[:2], X[:10], walks=10)
+    assert found.method == "sampled"
+    assert np.allclose(found.scores, model.predict(X[:2]))

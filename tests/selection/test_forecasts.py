@@ -7,7 +7,10 @@ import pytest
 from sklearn.dummy import DummyClassifier
 
 import mercer
+from mercer._machine.compiling import notice
+from mercer._machine.deadline import OutOfTime
 from mercer.selection.racing.clock import Clock, Stopwatch
+from mercer.selection.racing.finals import AllOrNothing
 from mercer.selection.racing.race import Race
 
 QUICK = {"kernels": ["gaussian(0.3)"], "learners": ["ridge"], "cv": 3}
@@ -121,3 +124,59 @@ def test_without_a_budget_nothing_hangs_on_a_clock(monkeypatch):
     again = mercer.compare(X, y, **QUICK)
     assert [(r.name, r.scores) for r in first.rows] == [(r.name, r.scores) for r in again.rows]
     assert np.array_equal(first.best.predict(X), again.best.predict(X))
+
+
+class Compiling:
+    """Stands for machine code that is made in so many seconds."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def __enter__(self):
+        notice.start("a loop")
+        end = time.process_time() + self.seconds
+        while time.process_time() < end:
+            pass
+
+    def __exit__(self, *error):
+        notice.end()
+
+
+def test_compiling_is_no_work():
+    watch = Stopwatch()
+    with Compiling(0.3):
+        pass
+    assert watch.compiled() >= 0.3
+    assert watch.seconds() < 0.1
+
+
+@pytest.mark.parametrize(("seconds", "times"), [(0.1, 2), (0.0, 1)])
+def test_who_was_cut_off_while_compiling_begins_again(monkeypatch, seconds, times):
+    from tests.selection.test_compare import small_race
+
+    race, entry = small_race(1e6)
+    other, runs = race.add(mercer.Gaussian(2.0), entry.trainer), []
+    real = Race._run
+
+    def run(self, entry, size, repeat):
+        runs.append(size)
+        if len(runs) == 1:
+            with Compiling(seconds):
+                pass
+            time.sleep(0.02)
+            raise OutOfTime
+        real(self, entry, size, repeat)
+
+    monkeypatch.setattr(Race, "_run", run)
+    race.run(other, 40)
+    assert len(runs) == times
+    assert bool(other.scores) == (times == 2)
+    assert not AllOrNothing([other]).done
+    whole = AllOrNothing([other])
+    with whole:
+        with Compiling(seconds):
+            pass
+        time.sleep(0.02)
+        raise OutOfTime
+    assert whole.cut_off
+    assert whole.done == (times == 1)

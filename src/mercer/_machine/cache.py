@@ -15,13 +15,14 @@ import stat
 import tempfile
 import threading
 from pathlib import Path
+from typing import Final
 
 from mercer._notices import MachineWarning, warn
 
 #: The environment variable that names another folder.
 VARIABLE = "MERCER_CACHE"
 #: The owner of what belongs to the system.
-SYSTEM = 0
+SYSTEM: Final = 0
 _lock = threading.Lock()
 _private: Path | None = None
 _told: set[str] = set()

@@ -39,7 +39,7 @@ class Notice:
 
     def __init__(self) -> None:
         self._here = threading.local()
-        self._said, self._spent = False, 0.0
+        self._said, self.spent = False, 0.0
 
     def start(self, name: str) -> None:
         """A function begins; those it calls count as part of it."""
@@ -49,11 +49,11 @@ class Notice:
         for listener in _watchers:
             with suppress(Exception):
                 listener(name)
-        self._here.timer = None
+        self._here.timer, self._here.begin = None, time.monotonic()
         if not getattr(sys.stderr, "isatty", bool)():
             logging.getLogger("mercer").info(words(name))
         elif not self._said:
-            self._here.begin, left = time.monotonic(), max(0.0, PATIENCE - self._spent)
+            left = max(0.0, PATIENCE - self.spent)
             self._here.timer = threading.Timer(left, self._say, (name,))
             self._here.timer.daemon = True
             self._here.timer.start()
@@ -62,9 +62,9 @@ class Notice:
         self._here.depth -= 1
         if self._here.depth > 0:
             return
+        self.spent += time.monotonic() - self._here.begin
         if self._here.timer is not None:
             self._here.timer.cancel()
-            self._spent += time.monotonic() - self._here.begin
         for listener in _watchers:
             with suppress(Exception):
                 listener("")
@@ -77,11 +77,15 @@ class Notice:
             print(f"mercer: {words(name)}", file=sys.stderr, flush=True)
 
 
+#: What this process has compiled, and the seconds that it `spent` on it.
+notice = Notice()
+
+
 def install() -> None:
     """Listen to Numba; without its events nothing is said."""
     from numba.core import event
 
-    notice, held_back, here = Notice(), HeldBack(), threading.local()
+    held_back, here = HeldBack(), threading.local()
 
     class Listener(event.Listener):  # type: ignore[misc]
         def on_start(self, event: Any) -> None:

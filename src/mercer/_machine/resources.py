@@ -12,11 +12,12 @@ import time
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
+from typing import Final
 
 #: Seconds for which a look at cores and free memory is good: a call asks for them many times.
 FRESH = 0.5
 #: A control group without a limit of memory says so by a number about this large.
-UNLIMITED = 1 << 60
+UNLIMITED: Final = 1 << 60
 _seen: tuple[float, int] = (-math.inf, 0)
 _cores: tuple[float, int] = (-math.inf, 0)
 

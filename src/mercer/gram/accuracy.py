@@ -26,7 +26,7 @@ from mercer.formula.nodes import Formula, statistics
 PROMISED = {4: 1e-5, 8: 1e-12}
 TOLERANCE = {size: 0.8 * error for size, error in PROMISED.items()}
 #: Pairs closer than this share of ‖x‖² + ‖z‖² are computed from their difference.
-NEAR = 0.05
+CANCELED = 0.05
 
 
 #: Powers in the sum of one column up to which float32 keeps its digits: the truncated powers of a

@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -31,10 +31,10 @@ from mercer.formula.nodes import Input
 #: The environment variable that turns products of bytes off.
 OFF_SWITCH = "MERCER_BYTE_PRODUCTS"
 #: The widest rows whose sums are certain to fit 32 bits.
-COLUMNS = 1 << 16
+COLUMNS: Final = 1 << 16
 #: Numbers before the columns of a row that `mercer.gram.cpu.panel_sums` takes by products; in
 #: `GridRows.words` a whole number of the row, and the scale of its sums.
-BEFORE = 2
+BEFORE: Final = 2
 
 
 @dataclass
@@ -186,7 +186,7 @@ def on_grid(
 
 def _used_columns(operands: list[np.ndarray]) -> np.ndarray:
     """The columns that hold anything but zeros; the first rows decide for most of them."""
-    first = tuning.USED_SAMPLE_ROWS
+    first = tuning.SAMPLE_ROWS
     used = np.logical_or.reduce([(m[:first] != 0).any(axis=0) for m in operands])
     for m in operands:
         rest = np.flatnonzero(~used)
@@ -217,7 +217,7 @@ def _pays(x: np.ndarray, z: np.ndarray) -> bool:
 
 #: Numbers looked at first, how many distinct ones may be among them, and so few that they nearly
 #: always show that there are more.
-FIRST, DISTINCT, GLANCE = 1 << 12, 512, 1 << 10
+GRID_SAMPLE, DISTINCT, GLANCE = 1 << 12, 512, 1 << 10
 
 
 @record
@@ -241,7 +241,7 @@ def find_grid(*sides: np.ndarray) -> Grid | None:
     """
     if len(np.unique(sides[0].ravel()[:GLANCE])) > DISTINCT:
         return None
-    some = np.unique(np.concatenate([side.ravel()[:FIRST] for side in sides]))
+    some = np.unique(np.concatenate([side.ravel()[:GRID_SAMPLE] for side in sides]))
     if len(some) > DISTINCT:
         return None
     lowest = min(float(side.min()) for side in sides)

@@ -20,7 +20,7 @@ from mercer._tiles import Scratch, cut
 from mercer.formula import Formula, evaluate
 from mercer.formula.evaluate import evaluate_into
 from mercer.formula.nodes import Input, is_column_product, set_size
-from mercer.gram.accuracy import NEAR
+from mercer.gram.accuracy import CANCELED
 from mercer.gram.byte_rows import worth
 from mercer.gram.form import Program
 from mercer.gram.operand import Operand, over_sets, reduced
@@ -139,7 +139,7 @@ class Filler:
         if self.compiled is not None and not (is_sparse(x) or is_sparse(z)):
             from mercer.gram.cpu.loops import distances_from_product
 
-            distances_from_product(out, x, z, nx, nz, out.dtype.type(NEAR))
+            distances_from_product(out, x, z, nx, nz, out.dtype.type(CANCELED))
             return
         step = max(1, CACHE_ELEMENTS // max(1, out.shape[1]))
         for start in range(0, out.shape[0], step):
@@ -148,7 +148,7 @@ class Filler:
             block = out[part]
             block *= -2
             block += sums
-            sums *= sums.dtype.type(NEAR)
+            sums *= sums.dtype.type(CANCELED)
             i, j = np.nonzero(block < sums)
             if len(i):
                 block[i, j] = _differences(x[part], z, i, j)

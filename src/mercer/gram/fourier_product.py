@@ -16,14 +16,8 @@ import numpy as np
 from mercer._machine.threads import single_threaded_blas, threads_for
 from mercer._tiles import Scratch, Tiling, sweep
 from mercer.formula.nodes import Input
-from mercer.gram.fourier_series import (
-    MOST_COLUMNS,
-    Price,
-    Series,
-    cheaper_series,
-    not_below_zero,
-)
-from mercer.tuning import WAVE_ENTRIES, WAVE_PAIRS, WAVE_ROWS
+from mercer.gram.fourier_series import SERIES_COLUMNS, Price, Series, cheaper_series, not_below_zero
+from mercer.tuning import COPIED_NUMBERS, MATRIX_PANEL_ROWS, WAVE_PAIRS
 
 #: Measured on two cores, doubled.
 PRICE = Price(1.0, 20.0)
@@ -36,7 +30,7 @@ def series_of(gram: Any, vectors: int) -> tuple[Input, list[Series]] | None:
 
     def ends(rows: Input) -> tuple[np.ndarray, np.ndarray] | None:
         sides = [side.matrices[rows] for side in gram.operands()]
-        if not all(isinstance(m, np.ndarray) and m.shape[1] <= MOST_COLUMNS for m in sides):
+        if not all(isinstance(m, np.ndarray) and m.shape[1] <= SERIES_COLUMNS for m in sides):
             return None
         low, high = (np.array([end(m, axis=0) for m in sides]) for end in (np.min, np.max))
         return low.min(axis=0), high.max(axis=0)
@@ -58,7 +52,7 @@ def _product(series: Series, x: np.ndarray, z: np.ndarray, V: np.ndarray) -> np.
     kind = np.result_type(V.dtype, np.complex64)
     vectors, last = V.shape[1], series.weights.shape[-1]
     shape = (vectors * series.terms // last, last)
-    step = max(1, min(WAVE_ROWS, WAVE_ENTRIES // shape[0]))
+    step = max(1, min(MATRIX_PANEL_ROWS, COPIED_NUMBERS // shape[0]))
     threads = threads_for(8.0 * (len(x) + len(z)) * vectors * series.terms)
     sums = [np.zeros(shape, dtype=kind) for _ in range(threads)]
 

@@ -24,9 +24,9 @@ from mercer._lazy import record
 from mercer.formula.nodes import Formula, Input
 
 #: Columns up to which a series can have fewer terms than there are rows.
-MOST_COLUMNS = 5
+SERIES_COLUMNS = 5
 #: Vectors that are multiplied at the price of one.
-AT_ONCE = 64
+SERIES_VECTORS = 64
 #: Units of rounding that are counted for the sum of all waves.
 ROUNDINGS = 8
 
@@ -154,7 +154,7 @@ class Price:
 def pairs_of(shape: tuple[int, int], square: bool, vectors: int) -> float:
     """The pairs that K V needs: half of them for one vector and a symmetric K."""
     half = 0.5 if square and vectors == 1 else 1.0
-    return half * shape[0] * shape[1] * -(-vectors // AT_ONCE)
+    return half * shape[0] * shape[1] * -(-vectors // SERIES_VECTORS)
 
 
 def series_of(

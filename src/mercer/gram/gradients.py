@@ -124,7 +124,7 @@ def outer_product(
     w = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
     step = max(
         1,
-        int(tuning.GRADIENT_SHARE * get_config().memory_bytes)
+        int(tuning.COPY_SHARE * get_config().memory_bytes)
         // (8 * tuning.SLOPE_ARRAYS * coef.shape[1] * width),
     )
     for start in range(0, n, step):
@@ -150,7 +150,7 @@ def _by_product(
     """S times [α, α∘V], for as many outputs at a time as the memory limit allows."""
     op, (n, d), m = node.op, U.shape, len(V)
     out = np.empty((n, coef.shape[1], d))
-    step = int(max(1, tuning.GRADIENT_SHARE * get_config().memory_bytes // (8 * (n + m) * (d + 1))))
+    step = int(max(1, tuning.COPY_SHARE * get_config().memory_bytes // (8 * (n + m) * (d + 1))))
     for start in range(0, coef.shape[1], step):
         some = coef[:, start : start + step].astype(np.float64)
         t = some.shape[1]
@@ -188,7 +188,7 @@ def _by_columns(
 
     # Tiles of one width, however many threads there are: sums then round alike.
     room = (
-        tuning.GRADIENT_SHARE
+        tuning.COPY_SHARE
         * get_config().memory_bytes
         / (8 * tuning.COLUMN_ARRAYS * d * tuning.GRADIENT_ROWS * tuning.GRADIENT_THREADS)
     )

@@ -30,7 +30,7 @@ from mercer.gram.base import (
 )
 from mercer.gram.fill import PRODUCTS, Filler
 from mercer.gram.form import Program, form_for
-from mercer.gram.fourier_series import AT_ONCE, Series, in_words
+from mercer.gram.fourier_series import SERIES_VECTORS, Series, in_words
 from mercer.gram.operand import Operand, row_value
 from mercer.gram.plan import Cost, Plan, check_room, make_plan, operations
 from mercer.gram.prepare import prepare, swap_values
@@ -208,7 +208,7 @@ class HostGram(Gram):
             with blas_for_product(K.size * columns.shape[1]):
                 result = K @ columns
             return result[:, 0] if V.ndim == 1 else result
-        pairs = self.shape[0] * self.shape[1] * -(-columns.shape[1] // AT_ONCE)
+        pairs = self.shape[0] * self.shape[1] * -(-columns.shape[1] // SERIES_VECTORS)
         if not relative and pairs >= fourier_product.WAVE_PAIRS:
             series = fourier_product.series_of(self, columns.shape[1])
             if series is not None:

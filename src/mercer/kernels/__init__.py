@@ -11,13 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from mercer._lazy import unknown
-from mercer.kernels import (  # noqa: F401  (each of these files enters its kernels in the catalog)
-    columnwise,
-    densities,
-    dots,
-    opaque,
-    radial,
-)
+from mercer.kernels import columnwise, densities, dots, opaque, radial  # noqa: F401  (each of these files enters its kernels in the catalog)
 from mercer.kernels.algebra import Exp, Normalized, PolynomialOf, Power, Product, Scaled, Sum
 from mercer.kernels.catalog import KERNELS, LATER, LEAVES, examples, kernel, leaves, register
 from mercer.kernels.claims import Claim, Rule

@@ -10,27 +10,14 @@ from scipy.special import expit, softmax
 
 from mercer._arrays import is_chunked, is_tensor, winners
 from mercer._examples import count as n_rows
-from mercer._parameters import (
-    Count,
-    Either,
-    Flag,
-    Maybe,
-    OneOf,
-    Positive,
-    random_from,
-)
+from mercer._parameters import Count, Either, Flag, Maybe, OneOf, Positive, random_from
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import ClassifierMixin, as_scores, labels_at
-from mercer.learners._options import (
-    check_width,
-    labeled,
-    warn_if_stopped,
-    weights_or_none,
-)
+from mercer.learners._options import check_width, labeled, warn_if_stopped, weights_or_none
 from mercer.learners._stepwise import Stepwise
 from mercer.learners.ridges.centers import given_centers, points_of, solver_for
 from mercer.learners.ridges.leave_one_out import leave_one_out_alpha

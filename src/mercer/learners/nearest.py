@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,9 +23,9 @@ from mercer.solvers.neighbors.search import Neighbors, nearest
 
 #: What a search keeps per query and neighbor before it gives index and value: bytes, counted from
 #: the arrays it makes (lists, exact distances, their order, what is taken from them).
-SEARCH_BYTES = 72
+SEARCH_BYTES: Final = 72
 #: The same for a search within a radius, where all examples may be neighbors.
-WITHIN_BYTES = 120
+WITHIN_BYTES: Final = 120
 #: What a graph of neighbors holds.
 MODES = OneOf("connectivity", "distance")
 

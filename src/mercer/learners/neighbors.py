@@ -11,25 +11,12 @@ import scipy.sparse as sp
 from mercer._arrays import host, like
 from mercer._examples import count, take
 from mercer._notices import DataWarning, warn
-from mercer._parameters import (
-    Count,
-    Either,
-    Function,
-    Maybe,
-    Number,
-    OneOf,
-)
+from mercer._parameters import Count, Either, Function, Maybe, Number, OneOf
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import check_fitted
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
-from mercer.learners._options import (
-    class_factors,
-    fetched,
-    labeled,
-    together,
-    weights_or_none,
-)
+from mercer.learners._options import class_factors, fetched, labeled, together, weights_or_none
 from mercer.learners.nearest import NeighborSearch, ragged
 from mercer.solvers.neighbors.distances import check_votes, distances, weights_of
 from mercer.solvers.neighbors.radius import Within

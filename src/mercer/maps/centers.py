@@ -28,15 +28,14 @@ from mercer._linalg import add_to_diagonal, cholesky, inverse_lower, solve_lower
 from mercer._machine.threads import single_threaded_blas, threads_for
 from mercer._tiles import Scratch, Tiling, cut, sweep
 from mercer.gram import Gram
+from mercer.tuning import MATRIX_PANEL_ROWS
 
 #: Draws of "kmeans++" with new distances in between; more centers than that are drawn in groups.
-DRAWS = 256
+CENTER_DRAWS = 256
 #: Examples that approximate leverage scores are made from, at most.
-SAMPLE = 1000
+LEVERAGE_ROWS = 1000
 #: Entries of K that are there at a time while scores are computed.
-ENTRIES = 4_000_000
-#: Rows of F that a thread makes at a time.
-ROWS = 512
+SCORE_ENTRIES = 4_000_000
 
 
 @record
@@ -81,7 +80,7 @@ def _spread(gram: Gram, m: int, random: np.random.RandomState) -> Chosen:
         distance = np.minimum(distance, np.maximum(squares, 0.0).min(axis=1))
         chosen = np.concatenate([chosen, new])
         distance[chosen] = 0.0
-        size: int = min(-(-m // DRAWS), m - len(chosen), int(np.count_nonzero(distance)))
+        size: int = min(-(-m // CENTER_DRAWS), m - len(chosen), int(np.count_nonzero(distance)))
         new = chosen[:0]  # where only copies of the centers are left, they are enough
         if size:
             new = random.choice(np.arange(n), size, replace=False, p=distance / distance.sum())
@@ -101,7 +100,7 @@ def leverage_scores(gram: Gram, total: float, random: np.random.RandomState) -> 
     examples.
     """
     n = gram.shape[0]
-    sample = np.arange(n) if n <= SAMPLE else np.sort(random.permutation(n)[:SAMPLE])
+    sample = np.arange(n) if n <= LEVERAGE_ROWS else np.sort(random.permutation(n)[:LEVERAGE_ROWS])
     K = host(center_matrix(gram, sample))
     share = len(sample) / n
     ridge = _ridge_for(np.linalg.eigvalsh(K) / share, min(total, 0.5 * len(sample)))
@@ -113,7 +112,7 @@ def leverage_scores(gram: Gram, total: float, random: np.random.RandomState) -> 
             'leverage scores: choose centers="uniform" or "kmeans++"'
         )
     scores = host(gram.diagonal()).astype(np.float64)
-    for part in cut(0, n, max(1, ENTRIES // len(sample))):
+    for part in cut(0, n, max(1, SCORE_ENTRIES // len(sample))):
         k = host(gram.take(rows=part, columns=sample).dense()).astype(np.float64)
         scores[part] -= np.square(solve_lower(L, k.T)).sum(axis=0)
     return np.asarray(np.maximum(scores, 0.0) / ridge)
@@ -229,7 +228,7 @@ def _orthogonalize(
         out[rows] = (columns[rows] - done[rows] @ own) @ right
 
     with single_threaded_blas():
-        sweep(Tiling((n, 1), (ROWS, 1), threads), body, "pivoted Cholesky")
+        sweep(Tiling((n, 1), (MATRIX_PANEL_ROWS, 1), threads), body, "pivoted Cholesky")
 
 
 # --- centers that are given -------------------------------------------------------------------

@@ -99,7 +99,7 @@ def taken_apart(model: Any, X: Any, background: Any, owner: Sequence[int]) -> Pr
     steps = model if isinstance(model, Pipeline) else [model]
     learner = getattr(steps[-1], "estimator_", steps[-1])  # calibrated scores are made of these
     f = learner if isinstance(learner, KernelExpansion) else getattr(learner, "expansion_", None)
-    if f is None or f.kernel.takes_matrix or not len(f):
+    if f is None or hasattr(learner, "inputs_") or f.kernel.takes_matrix or not len(f):
         raise NotFactored(
             f"{type(learner).__name__} is no sum of kernels over points that it keeps"
         )

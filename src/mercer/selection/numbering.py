@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 #: Whole numbers from here on are rounded when they become floats.
-EXACT = 2.0**53
+EXACT: Final = 2.0**53
 #: Rows that decide most columns.
 FIRST = 100
 #: What is done about them.

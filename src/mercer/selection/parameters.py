@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from scipy.optimize import minimize
@@ -26,7 +26,7 @@ from mercer.kernels import Kernel, as_kernel
 from mercer.solvers.requirements import limit_of
 
 #: N×N arrays that are alive at once.
-ARRAYS = 4
+ARRAYS: Final = 4
 #: A step moves no logarithm of a parameter by more than this, seen from the start.
 REACH = math.log(1e6)
 

@@ -20,6 +20,8 @@ from mercer.kernels.parameters.widths import MEDIAN_ROWS
 
 #: Statistics closer than this share of the largest are equal: what rounding does to ties.
 TIED_SHARE = 1e-9
+#: Examples that a result names, of each sample.
+NAMED_EXAMPLES = 5
 PERMUTATIONS: Check = Count(why="the least p-value is 1/(permutations + 1)")
 
 

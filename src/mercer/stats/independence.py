@@ -16,6 +16,7 @@ from mercer._examples import count, take
 from mercer.kernels import Kernel
 from mercer.stats._loops import over_permutations, products
 from mercer.stats._shared import (
+    NAMED_EXAMPLES,
     TestResult,
     check_block,
     check_matrices,
@@ -31,8 +32,6 @@ from mercer.stats._shared import (
 
 #: Multiples of a width that the data chooses; on either side, so that there are nine pairs.
 DEPENDENCE_FACTORS = (0.25, 0.5, 1.0)
-#: Examples that a result names.
-NAMED_EXAMPLES = 5
 
 
 @dataclass(repr=False)

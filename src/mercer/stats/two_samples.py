@@ -24,6 +24,7 @@ from mercer.gram import Gram, make_gram, solver_gram
 from mercer.kernels import Kernel
 from mercer.stats._pieces import PairSums, sums_over_pairs
 from mercer.stats._shared import (
+    NAMED_EXAMPLES,
     TIED_SHARE,
     TestResult,
     check_block,
@@ -44,8 +45,6 @@ SINGLE = 1000
 SINGLE_ROUNDING = 1e-6
 #: Rows of a Gram from which small blocks are cut.
 WITNESS_ROWS = 256
-#: Witness examples reported per sample.
-NAMED_EXAMPLES = 5
 
 
 @dataclass(repr=False)

@@ -59,8 +59,8 @@ def test_groups_are_branches_of_the_same_tree(tmp_path, n):
 
 @pytest.mark.parametrize("learner", [KernelRidge, KernelLogisticRegression])
 def test_a_fit_goes_on_to_the_same_bits(tmp_path, learner, monkeypatch):
-    monkeypatch.setattr("mercer.engines.cluster.sums.ROWS_OF_A_MATRIX", 1)
-    monkeypatch.setattr("mercer.engines.cluster.learning.newton.ROWS_OF_A_MATRIX", 1)
+    monkeypatch.setattr("mercer.engines.cluster.sums.CHUNK_ROWS", 1)
+    monkeypatch.setattr("mercer.engines.cluster.learning.newton.CHUNK_ROWS", 1)
     targets = Y if learner is KernelRidge else Y > 0
 
     def fit(meter):
@@ -167,7 +167,7 @@ def _gate(folder):
 def test_a_lost_scheduler_and_a_fit_that_goes_on(tmp_path, monkeypatch):
     da = pytest.importorskip("dask.array", reason="Dask is not installed")
     distributed = pytest.importorskip("distributed", reason="Dask is not installed")
-    monkeypatch.setattr("mercer.engines.cluster.sums.ROWS_OF_A_MATRIX", 1)
+    monkeypatch.setattr("mercer.engines.cluster.sums.CHUNK_ROWS", 1)
     rows, kernel = da.from_array(X, chunks=(40, 3)), _gaussian(_gate(tmp_path))
     undisturbed = KernelRidge(kernel, **MODEL).fit(rows, Y)
     options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "memory_limit": "1GB"}

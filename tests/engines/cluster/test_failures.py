@@ -167,7 +167,7 @@ def test_workers_killed_before_the_solve_change_no_bit(client, monkeypatch):
 
 @pytest.mark.slow
 def test_a_worker_that_joins_late_gets_tasks(cluster, client, tmp_path, monkeypatch):
-    monkeypatch.setattr(sums, "ROWS_OF_A_MATRIX", 1)  # a task per piece
+    monkeypatch.setattr(sums, "CHUNK_ROWS", 1)  # a task per piece
     undisturbed = KernelRidge(_gaussian(), **MODEL).fit(ROWS, Y)
     kernel = _gaussian(_gate(tmp_path))
     model = _beside(client, lambda: KernelRidge(kernel, **MODEL).fit(ROWS, Y))
@@ -253,7 +253,7 @@ def test_a_task_has_the_settings_of_its_client_and_its_share_of_the_worker(clien
 
 @pytest.mark.slow  # three fresh processes compile two solvers
 def test_the_same_models_as_in_this_process(client, monkeypatch):
-    monkeypatch.setattr(svm, "ROWS", 200)
+    monkeypatch.setattr(svm, "SHARED_ROWS", 200)
     labels, rows = Y > 0, da.from_array(X, chunks=(100, 3))
     makers = [
         partial(KernelRidge, "gaussian(2)", **MODEL),

@@ -24,6 +24,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mercer.tuning.PIVOTED_COLUMNS", 16)
     monkeypatch.setattr("mercer.tuning.STEP_SECONDS", 0.0)
     monkeypatch.setattr("mercer.tuning.FACTOR_FLOPS", 1e8)
+    steps = pivoted._Budget.steps
+    monkeypatch.setattr(pivoted._Budget, "steps", lambda self, r: 2 * steps(self, r))
 
 
 def fit(kernel, rows=X, targets=TARGETS[:, 0], weights=None, **options):
@@ -106,7 +108,7 @@ def test_what_does_not_pay_is_factorized_and_says_so(monkeypatch, options, why):
 
 def test_k_goes_on_to_the_factorization_where_steps_are_slow(monkeypatch):
     made = []
-    monkeypatch.setattr("mercer.tuning.STEP_DOUBT", 1e-9)  # one step, and no more
+    monkeypatch.setattr(pivoted._Budget, "steps", lambda *_: 1)
     monkeypatch.setattr(pivoted, "expected_steps", lambda ratio, itemsize: 0.0)
     monkeypatch.setattr("mercer.tuning.FACTOR_FLOPS", 160e9)
     whole = pivoted.scaled_matrix

@@ -14,9 +14,7 @@ from mercer.engines.cluster.chunks import Chunks, is_dask
 from mercer.engines.cluster.pieces import Changed, MappedRows, ParquetRows
 from mercer.engines.cluster.tables.lines import column_of, floats_of, lines_of
 from mercer.engines.cluster.tables.sources import files_of, groups_of, kind_of
-
-#: Rows of a piece, if nothing else is asked for: 25,000 rows of 100 columns are 20 MB.
-ROWS = 25_000
+from mercer.tuning import CHUNK_ROWS
 
 
 def chunks(
@@ -24,7 +22,7 @@ def chunks(
     target: str | None = None,
     *,
     columns: Sequence[str] | None = None,
-    rows: int = ROWS,
+    rows: int = CHUNK_ROWS,
 ) -> Any:
     """X in pieces of about so many `rows`; with `target`, X and y.
 

@@ -17,9 +17,8 @@ from mercer.gram import host_gram, solver_gram
 from mercer.gram.base import Body, Gram, check_factor, simplified
 from mercer.gram.plan import Cost, check_room
 from mercer.kernels.core import Kernel
+from mercer.tuning import CHUNK_ROWS
 
-#: Rows of a task, of an array next to points in pieces.
-ROWS = 25_000
 _TOGETHER = (
     "needs all rows in one process, and these are in pieces: solver='nystrom' works on pieces, and "
     "so does every predict"
@@ -38,7 +37,7 @@ class ChunkGram(Gram):
     def __init__(self, kernel: Kernel | Formula, X: Any, Z: Any = None) -> None:
         self.kernel: Kernel | Formula = kernel
         self.formula: Formula = simplified(kernel)
-        self.rows: Chunks = Chunks.of(X, ROWS)
+        self.rows: Chunks = Chunks.of(X, CHUNK_ROWS)
         self.columns: Chunks | None = (
             self.rows if Z is None else Chunks.of(Z) if is_chunked(Z) else None
         )

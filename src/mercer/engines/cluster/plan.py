@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from mercer.tuning import PHI_PANEL_BYTES
 #: Rows that are computed here to tell how long all of them take.
 TIMED = 512
 #: Bytes per pair of centers in a task: the matrix, and two triangles while sums are added.
-PAIR_BYTES = 16
+PAIR_BYTES: Final = 16
 
 
 @dataclass(frozen=True)

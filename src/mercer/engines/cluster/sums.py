@@ -19,10 +19,7 @@ from mercer.engines.cluster.plan import Plan, plan_of
 from mercer.engines.cluster.pool import Call, gather, reduce
 from mercer.gram import HOST, solver_gram
 from mercer.solvers.linear.panels import FeaturePanels, GramPanels, Normal, Panels, panels_of
-
-#: Rows that a task goes through at least where its result is an M×M matrix: the matrix travels, and
-#: that must cost little beside computing it.
-ROWS_OF_A_MATRIX = 25_000
+from mercer.tuning import CHUNK_ROWS
 
 
 @dataclass(frozen=True)
@@ -157,10 +154,10 @@ class ChunkPanels(Panels):
 
     def plan(self, targets: int = 1) -> Plan:
         """What the normal equations take, and about how long."""
-        return plan_of(self, runs(self.rows.sizes, ROWS_OF_A_MATRIX), targets, timed=True)
+        return plan_of(self, runs(self.rows.sizes, CHUNK_ROWS), targets, timed=True)
 
     def normal(self, targets: Any, weights: Any, matrix: bool = True) -> Normal:
-        least = ROWS_OF_A_MATRIX if matrix else 1
+        least = CHUNK_ROWS if matrix else 1
         terms = partial(normal_sums, self.make, matrix)
         found: Sums = self.total(terms, [targets, weights], "normal equations", least)
         return found.normal()

@@ -34,7 +34,7 @@ from mercer.solvers.quadratic.parallel import solve_all as solve_together
 from mercer.solvers.quadratic.problem import Quadratic, Solution, Task
 
 #: Rows of a problem that one task solves, and of a shard of a larger one.
-ROWS = 20_000
+SHARED_ROWS = 20_000
 #: Small problems go into so many tasks, or into as many as have so many rows.
 TASKS, TASK_ROWS = 64, 2000
 #: The gap to which a shard is solved: enough to tell its support vectors.
@@ -55,7 +55,7 @@ def solve_all(
 ) -> tuple[Sequence[Solution], bool]:
     """As `mercer.solvers.quadratic.parallel.solve_all`, of rows in pieces."""
     found: dict[int, Solution] = {}
-    small = [i for i in range(len(tasks)) if len(tasks[i].rows) <= ROWS]
+    small = [i for i in range(len(tasks)) if len(tasks[i].rows) <= SHARED_ROWS]
     sizes = [len(tasks[i].rows) for i in small]
     # How many problems a task solves does not depend on the workers.
     batches = [small[part] for part in runs(sizes, max(TASK_ROWS, sum(sizes) // TASKS))]
@@ -142,7 +142,7 @@ def _shards(linear: np.ndarray) -> list[np.ndarray]:
     >>> [shard.tolist() for shard in _shards(np.repeat([1.0, -1.0], 15_000))][0][:3]
     [0, 2, 4]
     """
-    count = -(-len(linear) // ROWS)
+    count = -(-len(linear) // SHARED_ROWS)
     shards = np.array_split(np.arange(len(linear)), count)
     means = np.array([linear[index].mean() for index in shards])
     if np.abs(means - linear.mean()).max() <= SHARDS_ALIKE * linear.std():

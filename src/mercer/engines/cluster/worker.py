@@ -19,15 +19,13 @@ from typing import Any
 from mercer import __version__
 from mercer._config import config, get_config
 from mercer._machine.deadline import stopping
-from mercer._machine.threads import single_threaded_blas
+from mercer._machine.threads import LOOK, single_threaded_blas
 
 #: Memory that a task plans with at most: less than a worker has, and the same everywhere, because
 #: the height of panels, and with it the last bits of a sum, depends on it.
 TASK_MEMORY = 400_000_000
 #: The share of a worker's memory that its tasks plan with; beyond it Dask moves data to disk.
 WORKER_SHARE = 0.6
-#: Seconds between two looks at whether a task is still wanted.
-LOOK = 0.2
 #: What Linux shows of a loaded driver of GPUs: in /proc, in a container, under Windows.
 DRIVERS = ("/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg")
 

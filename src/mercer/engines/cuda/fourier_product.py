@@ -21,7 +21,7 @@ import torch
 from mercer._tiles import cut
 from mercer.formula.nodes import Input
 from mercer.gram.fourier_series import (
-    MOST_COLUMNS,
+    SERIES_COLUMNS,
     Price,
     Series,
     cheaper_series,
@@ -43,7 +43,7 @@ def series_of(gram: Any, vectors: int) -> list[Series]:
 
     def ends(rows: Input) -> tuple[np.ndarray, np.ndarray] | None:
         own = gram._x.matrices[rows]
-        if not isinstance(own, torch.Tensor) or own.shape[1] > MOST_COLUMNS:
+        if not isinstance(own, torch.Tensor) or own.shape[1] > SERIES_COLUMNS:
             return None
         sides = [side.numbers(rows) for side in (gram._x, gram._z)]
         low = np.min([side.amin(0).tolist() for side in sides], axis=0)

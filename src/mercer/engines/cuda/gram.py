@@ -152,17 +152,12 @@ class CudaGram(DeviceGram):
             self.near[key] = Near((len(formulas[0]), len(formulas[1])), distance)
             for side, wanted in zip("xz", formulas, strict=True):
                 wanted.append(prepared_norm(side, key))
-        values = [[row_vector(f, rows) for f in wanted]
-                  for rows, wanted in zip((a, b), formulas, strict=True)]  # fmt: skip
-        pairs = [
-            pair for both in zip(formulas, values, strict=True) for pair in zip(*both, strict=True)
-        ]
-        # The largest norms are known.
-        new = [(f, v) for f, v in pairs if f.op != "prepared_norm"]
+        sides = list(zip((a, b), formulas, strict=True))
+        values = {f: row_vector(f, rows) for rows, wanted in sides for f in wanted}
         #: The largest row value of each formula, by size.
-        self.tops: dict[Formula, float] = largest_of(*zip(*new, strict=True)) if new else {}
-        for rows, found in zip((a, b), values, strict=True):
-            rows.values = tuple(v.to(self.torch_dtype) for v in found)
+        self.tops: dict[Formula, float] = largest_of(values)
+        for rows, wanted in sides:
+            rows.values = tuple(values[f].to(self.torch_dtype) for f in wanted)
 
     def by_differences(self, x: DeviceSide, z: DeviceSide) -> CudaGram:
         """K of these rows, every distance that needs it computed from differences."""
@@ -294,7 +289,7 @@ class CudaGram(DeviceGram):
             formula = simplify(at_diagonal(self.formula))
             value = row_vector(formula, self._x)
             if formula.op != "const":
-                largest_of([formula], [value])
+                largest_of({formula: value})
             self._x.cache["diagonal"] = value.to(self.torch_dtype)
         return self._x.cache["diagonal"]  # type: ignore[no-any-return]
 

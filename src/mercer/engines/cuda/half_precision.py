@@ -15,7 +15,7 @@ import torch
 
 from mercer._arrays import host
 from mercer.engines.cuda.ops import CHUNK, NARROW, widened
-from mercer.gram.byte_rows import FIRST, find_grid, rounding
+from mercer.gram.byte_rows import GRID_SAMPLE, find_grid, rounding
 
 #: Types of numbers that may be halves as they are.
 HALVES = (torch.float16, torch.bfloat16)
@@ -45,7 +45,7 @@ def _grid_step(X: torch.Tensor, Z: torch.Tensor) -> float | None:
     sides = [X] if X is Z else [X, Z]
     if all(side.dtype in NARROW and not side.dtype.is_floating_point for side in sides):
         return 1.0
-    heads = [widened(side[: -(-FIRST // side.shape[1])]).flatten() for side in sides]
+    heads = [widened(side[: -(-GRID_SAMPLE // side.shape[1])]).flatten() for side in sides]
     first, *rest = np.split(host(torch.cat(heads)), np.cumsum([len(h) for h in heads[:-1]]))
     found = find_grid(first, *rest)
     # The device is waited for once.

@@ -21,7 +21,7 @@ from mercer.engines.cuda.rows import DeviceSide, check_finite
 from mercer.formula import Formula
 from mercer.formula.nodes import Input
 from mercer.gram.accuracy import (
-    NEAR,
+    CANCELED,
     Ends,
     Method,
     slope_between,
@@ -128,7 +128,7 @@ class Choice:
             return Method("product", True, f"centered: error ≤ {error:.1e}")
         if columns > DIRECT_COLUMNS:
             distance = steady_from(self.formula, node, ends, off, tolerance) + 4 * off
-            if distance < NEAR * ends.centered:
+            if distance < CANCELED * ends.centered:
                 self.below[key] = distance
                 return Method("repaired", True, "near pairs from differences")
         self._recenter(key, None)

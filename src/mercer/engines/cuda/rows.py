@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -147,10 +147,11 @@ def row_vector(formula: Formula, side: DeviceSide) -> torch.Tensor:
     return value.contiguous()
 
 
-def largest_of(formulas: Sequence[Formula], values: Sequence[torch.Tensor]) -> dict[Formula, float]:
-    """The largest row value of each formula, by size, in one wait for the device."""
-    flat = [torch.linalg.vector_norm(v, math.inf) for v in values]
-    largest = dict(zip(formulas, torch.stack(flat).tolist() if flat else (), strict=True))
+def largest_of(values: Mapping[Formula, torch.Tensor]) -> dict[Formula, float]:
+    """The largest row value by size of each formula that is no norm, in one wait for the device."""
+    new = {f: v for f, v in values.items() if f.op != "prepared_norm"}
+    sizes = [torch.linalg.vector_norm(v, math.inf) for v in new.values()]
+    largest = dict(zip(new, torch.stack(sizes).tolist() if sizes else (), strict=True))
     for formula, top in largest.items():
         if not math.isfinite(top):
             raise ValueError(

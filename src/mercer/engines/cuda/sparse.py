@@ -151,9 +151,9 @@ class SparseGram(CudaGram):
         self.methods: dict[Input, Method] = {ROOT: Method("product", reason="sparse")}
         self.program: Any = compile_program(self.formula, self.methods)
         for side, formulas in ((a, self.program.row_x), (b, self.program.row_z)):
-            values = [row_vector(f, side) for f in formulas]
-            largest_of(formulas, values)
-            side.values = tuple(v.to(self.torch_dtype) for v in values)
+            values = {f: row_vector(f, side) for f in formulas}
+            largest_of(values)
+            side.values = tuple(v.to(self.torch_dtype) for v in values.values())
         self.shape: tuple[int, int] = (len(x), len(z))
         self._x, self._z = a, b
 

@@ -81,7 +81,7 @@ def works() -> bool:
 def encode(rows: Any, used: Any, step: Any, low: Any, tolerance: Any, chosen: Any, out: Any) -> Any:
     """out ← rows[:, used] / step − low; the largest |x − step k| / |x|, ∞ beyond tolerance.
 
-    `chosen`: room for the columns of a row.
+    `chosen`: a buffer for the columns of a row.
     """
     per_step, tiny = 1.0 / step, 1e-300
     whole = len(used) == rows.shape[1]

@@ -27,7 +27,7 @@ UNROLL = 8
 #: Features taken at a time beyond that.
 STRIDE = 4
 #: Rows of a group: their sums and the features of a chunk fit in the first-level cache together.
-ROWS = 4
+ROWS_AT_ONCE = 4
 
 
 def render(program: Program, dtype: str, widths: list[int]) -> tuple[str, list[float]]:
@@ -44,7 +44,7 @@ class Writer:
     """Collects the statements of one function; each node is computed once."""
 
     #: The size of the buffer of sums: rows of a group, columns of a chunk.
-    rows, chunk = ROWS, CHUNK
+    rows, chunk = ROWS_AT_ONCE, CHUNK
 
     def __init__(self, program: Program, widths: list[int]) -> None:
         self.program = program
@@ -99,8 +99,9 @@ class Writer:
             "@njit(nogil=True, error_model='numpy', fastmath=FLAGS)",
             f"def {kind}({', '.join(self._arguments(kind))}):",
             *self._before(kind),
-            f"    for i0 in range(0, out.shape[0], {ROWS}):",
-            f"        rows = out.shape[0] - i0 if out.shape[0] - i0 < {ROWS} else {ROWS}",
+            f"    for i0 in range(0, out.shape[0], {ROWS_AT_ONCE}):",
+            "        left = out.shape[0] - i0",
+            f"        rows = left if left < {ROWS_AT_ONCE} else {ROWS_AT_ONCE}",
             *(["        total[:] = 0.0"] if kind == "multiply" else []),
             f"        for b in range(j0 // {CHUNK}, (j1 + {CHUNK - 1}) // {CHUNK}):",
             f"            first, last = b * {CHUNK}, (b + 1) * {CHUNK}",
@@ -142,7 +143,7 @@ class Writer:
         ]
         if kind == "multiply":
             lines.append(f"    k = np.empty((1, {CHUNK}), R)[0]")
-            lines.append(f"    total = np.empty(({ROWS}, V.shape[0]), np.float64)")
+            lines.append(f"    total = np.empty(({ROWS_AT_ONCE}, V.shape[0]), np.float64)")
         return lines
 
     def _buffer(self, i: int) -> str:

@@ -11,7 +11,7 @@ from mercer._arrays import is_sparse
 from mercer.formula.nodes import Formula, statistics
 from mercer.gram.accuracy import TOLERANCE, Ends, product_error, rounding_error, sensitivity
 from mercer.gram.operand import Operand, squared_norms
-from mercer.tuning import FAR_SAMPLE_ROWS, LARGEST_SINGLE, NEAR_STEPS
+from mercer.tuning import LARGEST_SINGLE, NEAR_STEPS, SAMPLE_ROWS
 
 if TYPE_CHECKING:
     from mercer.gram.host import HostGram
@@ -75,7 +75,7 @@ def is_far(gram: HostGram) -> bool:
     for key in movable(gram.formula):
         rows, grid = side.matrices[key], side.grids.get(key)
         if not is_sparse(rows) and (grid is None or abs(grid.grid.low) > NEAR_STEPS):
-            some = rows[:: max(1, len(rows) // FAR_SAMPLE_ROWS)]
+            some = rows[:: max(1, len(rows) // SAMPLE_ROWS)]
             mean = some.mean(axis=0)
             if mean @ mean > 0.5 * squared_norms(some).mean():
                 return True

@@ -22,15 +22,7 @@ from mercer._arrays import host
 from mercer._bases import BaseEstimator, MetaEstimatorMixin
 from mercer._config import get_config
 from mercer._examples import count, take
-from mercer._parameters import (
-    Check,
-    Count,
-    Number,
-    OneOf,
-    check_parameters,
-    checked,
-    random_from,
-)
+from mercer._parameters import Check, Count, Number, OneOf, check_parameters, checked, random_from
 from mercer.gram import host_gram
 from mercer.gram.rows import as_rows, check_not_empty
 from mercer.kernels.estimators import estimator, parameter

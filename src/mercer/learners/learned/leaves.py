@@ -106,6 +106,7 @@ def grown(
     leaves: list[KernelExpansion] = []
 
     def leaf(rows: np.ndarray) -> int:
+        # From the beginning: what the metric of all rows does not see would stay unseen.
         own = Z[rows], Y[rows], w[rows]
         roots = roots_of(
             recipe, own[0], own[1] - np.average(own[1], axis=0, weights=own[2]), own[2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -15,7 +15,7 @@ from mercer._progress import progress
 #: Restarts are drawn from this factor around the start, within the bounds.
 AROUND = 30.0
 #: What a point without evidence (no factor, overflow) counts as: far below all others.
-NO_EVIDENCE = 1e25
+NO_EVIDENCE: Final = 1e25
 
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 

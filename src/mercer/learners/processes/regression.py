@@ -11,16 +11,7 @@ from sklearn.utils import check_random_state
 from mercer._arrays import host, like, unit_of
 from mercer._bases import MultiOutputMixin
 from mercer._examples import count, take, widened
-from mercer._parameters import (
-    Count,
-    Either,
-    Flag,
-    Maybe,
-    NonNegative,
-    OneOf,
-    Several,
-    random_from,
-)
+from mercer._parameters import Count, Either, Flag, Maybe, NonNegative, OneOf, Several, random_from
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT, Kernel

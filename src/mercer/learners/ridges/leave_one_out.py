@@ -7,7 +7,7 @@ there are: what a sample chooses serves them all.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -25,7 +25,7 @@ from mercer.solvers.linear.tridiagonal import path_of_matrix
 #: Examples that are looked at, drawn with a fixed seed: their eigenvectors take 0.3 s on one core.
 PENALTY_ROWS = 1024
 #: Matrices of that size that are held at a time, counted from the code.
-MATRICES = 6
+MATRICES: Final = 6
 #: What is tried, in units of the mean of k(x, x); of equally good ones the first, smoothest counts.
 GRID = 10.0 ** np.arange(1, -7, -1)
 #: The least that a solver in single precision is given: below, rounding of K is as large.

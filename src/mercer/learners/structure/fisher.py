@@ -19,12 +19,7 @@ from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import KernelLearner
 from mercer.learners._device import ClassifierMixin, labels_at
-from mercer.learners._options import (
-    check_width,
-    labeled,
-    warn_if_stopped,
-    weights_or_none,
-)
+from mercer.learners._options import check_width, labeled, warn_if_stopped, weights_or_none
 from mercer.solvers.groups.fisher import directions
 
 

@@ -52,11 +52,18 @@ class Clock:
         return max(1.0, (spent + SMOOTH) / (worked + SMOOTH))
 
 
+def compiled() -> float:
+    """Seconds that this process has compiled for, by the clock."""
+    from mercer._machine.compiling import notice  # imports Numba
+
+    return notice.spent
+
+
 class Stopwatch:
     """Seconds of work since it was made: of the processor, and no more than by the clock.
 
     On a busy machine the clock counts the work of others, too; with several threads the processor
-    counts each of them.
+    counts each of them. What was compiled meanwhile is not compiled again, and does not count.
 
     >>> watch = Stopwatch()
     >>> time.sleep(0.1)
@@ -65,10 +72,16 @@ class Stopwatch:
     """
 
     def __init__(self) -> None:
+        self._compiled = compiled()
         self._clock, self._processor = time.perf_counter(), time.process_time()
 
     def seconds(self) -> float:
-        return min(time.perf_counter() - self._clock, time.process_time() - self._processor)
+        clock, processor = time.perf_counter() - self._clock, time.process_time() - self._processor
+        return max(0.0, min(clock, processor) - self.compiled())
+
+    def compiled(self) -> float:
+        """Seconds since it was made that went into compiling."""
+        return compiled() - self._compiled
 
 
 def seconds_of(budget: Any) -> float | None:

@@ -172,8 +172,10 @@ class Finals:
                 if most <= 0:
                     continue
             race.say(f"{size} rows: {entry.name}")
-            with AllOrNothing([entry]), until(perf_counter() + most):
-                self._judge(entry, size, 0)
+            whole = AllOrNothing([entry])
+            while not whole.done and race.clock.left() > 0.5 * left:
+                with whole, until(perf_counter() + most):
+                    self._judge(entry, size, 0)
 
     def _seconds_for(self, entry: Entry, size: int) -> float:
         """Seconds that a fit on so many rows may take, such that one on all rows can follow; 0
@@ -375,25 +377,32 @@ class Finals:
 
 
 class AllOrNothing:
-    """Candidates as they were before a block that ran out of time, or that Ctrl-C ended."""
+    """Candidates as they were before a block that ran out of time, or that Ctrl-C ended.
+
+    It is `done` unless most of the time went into compiling: what is compiled now is there.
+    """
 
     def __init__(self, entries: list[Entry]) -> None:
         self.before: list[tuple[Entry, dict[str, Any]]] = [
             (entry, entry.state()) for entry in entries
         ]
-        self.begin: float = perf_counter()
-        self.cut_off: bool = False
+        self.done: bool = False
 
     def __enter__(self) -> AllOrNothing:
+        self.begin: float = perf_counter()
+        self.watch: Stopwatch = Stopwatch()
+        self.cut_off: bool = False
+        self.done = True
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
         if kind is None:
             return False
-        self.cut_off = True
+        self.cut_off, in_vain = True, perf_counter() - self.begin
+        self.done = 2 * self.watch.compiled() <= in_vain
         for entry, state in self.before:
             vars(entry).update(state)
-            entry.in_vain = perf_counter() - self.begin
+            entry.in_vain = in_vain
         return issubclass(kind, OutOfTime)
 
 

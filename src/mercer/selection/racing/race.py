@@ -156,7 +156,7 @@ class Race(Forecasts):
         before = entry.state()
         # Someone must have a score, however long that takes.
         end = self.clock.end - self.kept(entry) if self.best() or entry.own else math.inf
-        begin = time.perf_counter()
+        begin, watch = time.perf_counter(), Stopwatch()
         try:
             if self.apart is not None and entry.own:  # the start of a process is not its time
                 with until(end), suppress(CannotTravel):
@@ -174,6 +174,9 @@ class Race(Forecasts):
             if not entry.scores:
                 vars(entry).update(before)
                 entry.in_vain = time.perf_counter() - begin
+                # What was compiled need not be again; half of the time may go into it.
+                if 2 * watch.compiled() > entry.in_vain and self.clock.left() > self.clock.spent():
+                    self.run(entry, size, repeat)
         except CTRL_C:
             vars(entry).update(before)
             raise

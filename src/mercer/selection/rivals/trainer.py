@@ -52,7 +52,8 @@ class RivalTrainer(GridTrainer):
         if not self.rival.learns_metric:
             return super().work(n)
         solving = n**3 if self.centers_for(n) is None else n * (self.centers_for(n) or 0) ** 2
-        return (SETTLED if self.settled else CHOICE) + ROUNDS * min(n, ROUND_ROWS) ** 3 + solving
+        rounds = self.settled.get("rounds", ROUNDS)
+        return (SETTLED if self.settled else CHOICE) + rounds * min(n, ROUND_ROWS) ** 3 + solving
 
     def blocks(self, fold: Fold) -> tuple[Any, Any]:
         return fold.examples()

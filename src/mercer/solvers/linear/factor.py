@@ -30,12 +30,7 @@ from mercer._notices import KernelWarning, warn
 from mercer.gram.base import Gram
 from mercer.solvers.linear import refined
 from mercer.solvers.linear.blas import mirror
-from mercer.solvers.linear.matrix import (
-    IllConditioned,
-    matrix_fits,
-    operator_norm,
-    scaled_matrix,
-)
+from mercer.solvers.linear.matrix import IllConditioned, matrix_fits, operator_norm, scaled_matrix
 from mercer.solvers.requirements import resident
 
 

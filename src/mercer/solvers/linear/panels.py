@@ -23,7 +23,7 @@ from mercer.gram.base import Gram
 from mercer.kernels import Kernel
 from mercer.solvers.linear import blas
 from mercer.solvers.linear.matrix import upper_triangle
-from mercer.tuning import PHI_PANEL_BYTES, PHI_PANEL_ROWS, THREADED_ELEMENTS
+from mercer.tuning import PHI_PANEL_BYTES, PRODUCT_ROWS, THREADED_ELEMENTS
 
 
 @record
@@ -140,7 +140,7 @@ class HostPanels(Panels):
         per_row = m * (self.dtype.itemsize + 8 * copies)
         limit = min(PHI_PANEL_BYTES, settings.memory_bytes // (4 * settings.n_threads))
         threads = settings.n_threads if n * m >= THREADED_ELEMENTS else 1
-        height = max(16, min(PHI_PANEL_ROWS, int(limit // per_row), -(-n // threads)))
+        height = max(16, min(PRODUCT_ROWS, int(limit // per_row), -(-n // threads)))
         return Tiling((n, m), (height, m), threads, fixed=True)
 
     def each(self, body: Callable[[slice, Any], None], what: str, copies: int = 1) -> None:

@@ -115,8 +115,8 @@ class _Budget:
         return 4.0 * self.n * (r + more) * more / tuning.COLUMN_FLOPS
 
     def steps(self, r: int) -> int:
-        """Return how many steps may be taken, and a few in doubt, before a factor is sooner."""
-        return math.ceil(tuning.STEP_DOUBT * self.factor() / self.step(r))
+        """Return how many steps may be taken before a factor is sooner."""
+        return math.ceil(self.factor() / self.step(r))
 
 
 def _columns(

@@ -23,14 +23,7 @@ from mercer.solvers.linear import cg, exact, nystrom, pivoted, primal
 from mercer.solvers.linear.matrix import matrix_bytes
 from mercer.solvers.linear.panels import FeaturePanels, Panels, panels_of
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem, RidgeSolution
-from mercer.solvers.requirements import (
-    Request,
-    Size,
-    Solver,
-    choose,
-    register_solver,
-    solvers_for,
-)
+from mercer.solvers.requirements import Request, Size, Solver, choose, register_solver, solvers_for
 from mercer.tuning import EXACT_ROWS, FEW_ON_PATH, FEW_PENALTIES, PIVOTED_ROWS
 
 

@@ -13,7 +13,7 @@ design, by singular values.
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -22,13 +22,7 @@ from mercer._lazy import record
 from mercer._machine.threads import single_threaded_blas
 from mercer._tiles import cut
 from mercer.gram.base import constant_diagonal
-from mercer.solvers.local.means import (
-    closest,
-    concentration_of,
-    gather,
-    squared,
-    unit_weights,
-)
+from mercer.solvers.local.means import closest, concentration_of, gather, squared, unit_weights
 from mercer.solvers.local.polynomial import LESS, Basis
 from mercer.solvers.local.weights import Weights
 
@@ -38,7 +32,7 @@ from mercer.solvers.local.weights import Weights
 NULL_EIGENVALUE, SURE = 1e-14, 1e-7
 #: A standard deviation of the weighted rows (divided by h) below this counts as zero: then nearly
 #: all weight lies on one point. Its square is still far above the smallest number of float64.
-TINY = 1e-100
+TINY: Final = 1e-100
 #: Queries whose weights are kept at once where singular values are needed: rows of N numbers.
 DESIGN_QUERIES = 64
 

@@ -203,6 +203,9 @@ def concentration_of(weights: Weights, v: np.ndarray) -> np.ndarray:
 def closest(weights: Weights, rows: np.ndarray, v: np.ndarray) -> np.ndarray:
     """The training example nearest to each of some queries; those of weight 0 do not count."""
     counted = np.flatnonzero(v > 0)
+    careful = weights.careful(rows) if len(counted) == len(v) else None
+    if careful is not None and careful.best[1].min() >= 0:
+        return careful.best[1]
     Z = weights.Z if len(counted) == len(v) else take(weights.Z, counted)
     own = None
     if weights.own is not None:

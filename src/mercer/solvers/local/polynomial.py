@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from functools import lru_cache
 from itertools import combinations_with_replacement
 from math import comb
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from mercer.formula.inputs import numeric
 from mercer.solvers.local.weights import Weights
 
 #: A monomial in the list and the index of `monomial_table`: bytes, for up to six columns.
-MONOMIAL_BYTES = 200
+MONOMIAL_BYTES: Final = 200
 LESS = "Take a lower degree, or fewer columns."
 
 

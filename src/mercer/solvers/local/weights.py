@@ -174,16 +174,24 @@ class Relative(Weights):
             return self.gram
         return engine.make(self.formula, self.X, self.Z).facing_host()
 
-    @cached_property
+    @property
     def largest(self) -> np.ndarray:
         """The largest log₂ w of each row."""
-        largest = np.full(self.shape[0], -np.inf)
+        return self.best[0]
+
+    @cached_property
+    def best(self) -> tuple[np.ndarray, np.ndarray]:
+        """The largest log₂ w of each row, and the first example that has it; −1 where w is 0."""
+        largest, index = np.full(self.shape[0], -np.inf), np.full(self.shape[0], -1)
 
         def body(rows: slice, columns: slice, logs: Any) -> None:
-            np.maximum(largest[rows], host(self._there.xp.max(logs, axis=1)), out=largest[rows])
+            at = host(self._there.xp.argmax(logs, axis=1))
+            found = host(self._there.xp.max(logs, axis=1))
+            better = found > largest[rows]
+            largest[rows][better], index[rows][better] = found[better], columns.start + at[better]
 
         self._sweep_logs(self._there, body)
-        return largest
+        return largest, index
 
     def sweep(self, body: Body) -> None:
         self._sweep_weights(self.gram, body)

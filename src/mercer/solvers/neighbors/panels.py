@@ -14,7 +14,7 @@ doubt.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from mercer._tiles import Scratch, Tiling, sweep
 DOUBLE = float(np.finfo(np.float64).eps)
 SINGLE, TINY = np.finfo(np.float32).eps, np.finfo(np.float32).tiny
 #: Squared norms up to which sums of products of whole numbers are exact in float32.
-EXACT_SINGLE = float(1 << 22)
+EXACT_SINGLE: Final = float(1 << 22)
 
 
 @record
@@ -157,7 +157,7 @@ def _packed(x: np.ndarray, z: np.ndarray) -> tuple[Examples, np.ndarray]:
     """The examples in panels, and the order in which queries are asked."""
     from mercer.solvers.neighbors.panel_loops import COLUMNS, pack_panels
 
-    (n, columns), some = z.shape, z[:: max(1, len(z) // tuning.CENTER_SAMPLE_ROWS)]
+    (n, columns), some = z.shape, z[:: max(1, len(z) // tuning.SAMPLE_ROWS)]
     ends = [float(v) for side in (x, z) for v in (side.min(), side.max())]
     high = max(map(abs, ends))
     moderate = high == 0 or tuning.UNSCALED_RANGE[0] < high < tuning.UNSCALED_RANGE[1]

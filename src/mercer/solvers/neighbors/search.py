@@ -69,7 +69,7 @@ def search_host(rank: Ranking, X: Any, Z: Any, k: int, own: np.ndarray | None) -
     if is_sparse(x) or _of_bytes(x, z):
         return _by_products(x, z, k, own, center=False)
     fits = 4 * z.size <= tuning.COPY_SHARE * get_config().memory_bytes
-    if fits and _compiles(len(x) * len(z), k):
+    if fits and _compiles(len(x) * len(z)):
         from mercer.solvers.neighbors.panels import search_panels
 
         index, distance = search_panels(x, z, k, own)
@@ -130,7 +130,7 @@ def _better_dense(x: Any, z: Any) -> bool:
     """Whether sparse rows have so few columns, or so many numbers, that copies are faster."""
     n, m, columns = x.shape[0], z.shape[0], x.shape[1]
     share = min(x.nnz / n, z.nnz / m) / columns
-    full = share >= tuning.DENSE_COPY_SHARE or columns <= tuning.DENSE_COPY_COLUMNS
+    full = share >= tuning.SPARSE_ONE or columns <= tuning.DENSE_COPY_COLUMNS
     return full and 8 * (n + m) * columns <= tuning.COPY_SHARE * get_config().memory_bytes
 
 
@@ -169,7 +169,7 @@ def _search(
     """The k largest of scale · K + offset in each row, tile by tile."""
     (n, m), dtype = gram.shape, gram.dtype
     keep: Any = _keep_by_sorting
-    if _compiles(n * m, k):
+    if _compiles(n * m):
         from mercer.solvers.neighbors.loops import keep_largest as keep
     values = np.full((n, k), -np.inf, dtype=dtype)
     index = np.zeros((n, k), dtype=np.intp)
@@ -188,9 +188,9 @@ def _search(
     return Neighbors(index, values.astype(np.float64))
 
 
-def _compiles(pairs: int, k: int) -> bool:
-    """Whether a compiled loop searches among so many pairs, and inserts into lists of k."""
-    return may_compile() and pairs > tuning.NUMPY_PAIRS and k < tuning.LONG_LIST
+def _compiles(pairs: int) -> bool:
+    """Whether a compiled loop searches among so many pairs."""
+    return may_compile() and pairs > tuning.NUMPY_PAIRS
 
 
 def _keep_by_sorting(

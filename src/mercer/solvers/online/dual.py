@@ -160,7 +160,7 @@ class DualPerceptron:
             row = 8.0 + 8.0 * gram.bytes_per_row / gram.dtype.itemsize
             if self._opaque:
                 row = 8.0 * gram.shape[1]  # a precomputed row, at worst
-            size = max(1, min(size, int(tuning.COPIED_ROWS_BYTES / row)))
+            size = max(1, min(size, int(tuning.SCRATCH_BYTES / row)))
             parts = [order[part] for part in cut(0, len(order), size)]
         self._blocks = [_Block(rows, len(self.journal)) for rows in parts]
 

@@ -20,7 +20,7 @@ from mercer.solvers.online.rounding_bounds import Part
 from mercer.solvers.online.rule import Rule
 from mercer.solvers.online.run import Journal, Outcome, Schedule, Tally, run
 from mercer.solvers.requirements import resident
-from mercer.tuning import PANEL_BYTES
+from mercer.tuning import SCRATCH_BYTES
 
 
 def learn_dual(
@@ -212,7 +212,7 @@ class Validation:
         self._done = 0
 
     def __call__(self) -> float:
-        limit = min(PANEL_BYTES, get_config().memory_bytes // 4)
+        limit = min(SCRATCH_BYTES, get_config().memory_bytes // 4)
         step = max(1, limit // (8 * len(self.labels)))
         while self._done < len(self.journal):
             new = slice(self._done, min(self._done + step, len(self.journal)))

@@ -22,7 +22,7 @@ from mercer.gram.dispatch import solver_gram
 from mercer.kernels import Kernel
 from mercer.solvers.online.rule import Rule
 from mercer.solvers.online.run import Journal, Tally
-from mercer.tuning import PANEL_BYTES, VOTE_OPERATIONS, VOTE_TILE_BYTES
+from mercer.tuning import SCRATCH_BYTES, VOTE_OPERATIONS, VOTE_TILE_BYTES
 
 
 class Memory:
@@ -137,7 +137,7 @@ class Memory:
             running.since[:] = last  # the same for all rows
 
         host = gram.engine == "cpu"
-        limit = min(VOTE_TILE_BYTES if host else PANEL_BYTES, get_config().memory_bytes // 4)
+        limit = min(VOTE_TILE_BYTES if host else SCRATCH_BYTES, get_config().memory_bytes // 4)
         step = ROWS * max(1, limit // (gram.dtype.itemsize * m * ROWS))
         if host:
             threads = threads_for(gram.cost.flops + VOTE_OPERATIONS * n * len(self._times))

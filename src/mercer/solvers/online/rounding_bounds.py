@@ -25,7 +25,7 @@ from mercer.formula import statistics
 from mercer.gram.base import Gram
 from mercer.solvers.online.rule import Rule
 from mercer.solvers.online.run import Journal
-from mercer.tuning import PANEL_BYTES
+from mercer.tuning import SCRATCH_BYTES
 
 #: A summand of a score: K between all examples and some points, their coefficients and k(x, x).
 Part = tuple[Gram, np.ndarray, Any]
@@ -77,7 +77,7 @@ class Sizes:
             some = index[self._included[index] == included]
             for K, weights in self._parts_since(int(included)):
                 part = K.take(rows=some)
-                for columns in cut(0, len(weights), max(1, PANEL_BYTES // (8 * len(some)))):
+                for columns in cut(0, len(weights), max(1, SCRATCH_BYTES // (8 * len(some)))):
                     block = np.abs(host(part.take(columns=columns).dense()))
                     self._sums[some] += block @ np.abs(weights[columns])
             self._included[some] = len(self._journal)

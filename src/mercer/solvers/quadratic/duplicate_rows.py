@@ -22,15 +22,13 @@ from mercer._steps import listener
 from mercer.formula.nodes import statistics
 from mercer.gram.base import Gram
 from mercer.solvers.quadratic.problem import Quadratic, Solution, Solutions, Task, Tasks
-from mercer.tuning import SVM_DISTINCT_SHARE, SVM_DUPLICATE_ROWS, SVM_DUPLICATE_SAMPLE
+from mercer.tuning import COPY_SHARE, SVM_DISTINCT_SHARE, SVM_DUPLICATE_ROWS, SVM_DUPLICATE_SAMPLE
 
 if TYPE_CHECKING:
     from mercer.gram.host import HostGram
 
 #: Rows of the sample that must repeat others of it.
 REPEATED = 16
-#: The largest share of the memory limit that the examples may take, which are copied a few times.
-MERGED_SHARE = 0.125
 #: Statistics of pairs that read nothing but the numbers of the two rows.
 _OF_NUMBERS = {"sqdist", "dot", "l1", "linf", "sqnorm", "reduce"}
 
@@ -115,7 +113,7 @@ def first_equal(gram: HostGram) -> np.ndarray | None:
         return None
     if not all(n.op in _OF_NUMBERS for n in statistics(gram.formula)):
         return None
-    if sum(m.nbytes for m in matrices) > MERGED_SHARE * gram.limit_bytes:
+    if sum(m.nbytes for m in matrices) > COPY_SHARE * gram.limit_bytes:
         return None
     step = gram.shape[0] // SVM_DUPLICATE_SAMPLE
     some = [m[:: max(1, step)][:SVM_DUPLICATE_SAMPLE] for m in matrices]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from typing import Final
 
 import numpy as np
 
@@ -18,7 +19,7 @@ PLUS, MINUS, LOWER, UPPER, A, IMAGE = range(6)
 #: Entries of `found` per problem: steps taken, and rows of K computed.
 STEPS, COMPUTED = range(2)
 #: What stands for a curvature that is not positive (LIBSVM's value).
-TAU = 1e-12
+TAU: Final = 1e-12
 #: What a call of the compiled loop finds in its memory: nothing, the rows of the same problem, or
 #: kept rows of K alone, because rows have left.
 FRESH, SAME, FEWER = range(3)

@@ -22,8 +22,9 @@ from mercer.solvers.quadratic.problem import Quadratic, Solution, Task, start_fr
 #: Solves a problem to a tolerance; gives the solution, and whether Ctrl-C came.
 Solve = Callable[[Quadratic, float], tuple[Solution, bool]]
 
-#: The first C of a hard tube, relative to the largest deviation over k(x, x), and its growth.
-FIRST_C, C_GROWTH = 10.0, 10.0
+#: The first C of a hard tube, relative to the largest deviation over k(x, x), and how many times as
+#: large the next one is.
+C_GROWTH = 10.0
 #: Nearest points closer than this, relative to the largest ‖φ(x)‖², have met.
 TOUCHING = 1e-12
 
@@ -85,7 +86,7 @@ def hard_tube(solve: Solve, diagonal: np.ndarray, task: Task, tol: float) -> tup
     """`epsilon_svr` without bounds, from soft ones whose C grows until nothing reaches it."""
     problem = task.problem
     scale = max(float(np.abs(diagonal).max()), 1e-300)
-    C = FIRST_C * max(float(np.ptp(problem.linear)), tol) / scale
+    C = C_GROWTH * max(float(np.ptp(problem.linear)), tol) / scale
     soft, found, steps = problem, None, 0
     while True:
         bounded = replace(

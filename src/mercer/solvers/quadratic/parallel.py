@@ -22,7 +22,7 @@ from mercer.solvers.quadratic.problem import Quadratic, Solution, Task, Tasks
 from mercer.solvers.quadratic.row_sources import row_sources
 from mercer.solvers.quadratic.small import is_small, solve_small
 from mercer.solvers.quadratic.smo_on_demand import solve_on_demand
-from mercer.tuning import PRODUCT_ROWS, ROW_TILE_COLUMNS
+from mercer.tuning import PRODUCT_ROWS
 
 if TYPE_CHECKING:
     from mercer.gram.host import HostGram
@@ -97,9 +97,7 @@ def _share(gram: Gram, most: int, threads: int) -> tuple[int, int]:
     wide = gram.bytes_per_row
     everything = most == gram.shape[0]
     # Beyond the rows: the columns of the problem side by side, its vectors, a tile, rows at hand.
-    fixed = (
-        most * (0 if everything else wide) + 400 * most + 2 * PRODUCT_ROWS * ROW_TILE_COLUMNS * item
-    )
+    fixed = most * (0 if everything else wide) + 400 * most + 2 * PRODUCT_ROWS**2 * item
     fixed += PRODUCT_ROWS * wide
     least = LEAST_KEPT_ROWS * (most + LEAST_KEPT_ROWS) * item
     for count in range(threads, 0, -1):

@@ -17,15 +17,7 @@ from mercer._machine.threads import interruptible, run_threads
 from mercer._progress import progress
 from mercer._tiles import cut
 from mercer.gram.operand import BLOCK, TOGETHER
-from mercer.solvers.quadratic.flat_problems import (
-    COMPUTED,
-    FRESH,
-    IMAGE,
-    SAME,
-    STEPS,
-    A,
-    Problems,
-)
+from mercer.solvers.quadratic.flat_problems import COMPUTED, FRESH, IMAGE, SAME, STEPS, A, Problems
 from mercer.solvers.quadratic.free_newton import newton
 from mercer.solvers.quadratic.shrinking import Shrinking
 from mercer.tuning import (
@@ -49,7 +41,7 @@ if TYPE_CHECKING:
 GAP_ROUNDINGS = 4.0
 #: Steps, or steps per row, after which a problem without a limit ends. Standardized tables took a
 #: third of them at most (cubic kernels, C = 1,000); a cubic kernel of data in hundreds never ends.
-MOST_STEPS, MOST_STEPS_PER_ROW = 8_000_000, 100
+LAST_STEP, MOST_STEPS_PER_ROW = 8_000_000, 100
 
 
 #: Rows of K at a time that are added up.
@@ -242,7 +234,7 @@ class Worker:
 
         In a long narrow valley SMO alone would zigzag through millions of steps.
         """
-        end = max(MOST_STEPS, MOST_STEPS_PER_ROW * len(one.rows))
+        end = max(LAST_STEP, MOST_STEPS_PER_ROW * len(one.rows))
         end, started = end if one.max_iter < 0 else one.max_iter, int(one.taken[0])
         best = np.inf, started  # the least gap, by halves, and the steps until then
         unit = self.source.rounding * float(np.abs(self.source.diagonal).max())

@@ -155,7 +155,7 @@ class Span(Space):
     ) -> None:
         super().__init__(panels_of(gram), gram.shape[0], rank, random)
         self.gram = gram
-        self.limit: float = tuning.PRECONDITIONER_SHARE * gram.limit_bytes
+        self.limit: float = tuning.COPY_SHARE * gram.limit_bytes
         self.most: int = max(1, int((self.limit / (8 * tuning.PRECONDITIONER_MATRICES)) ** 0.5))
         #: S of the last step and its basis, which is the same where S is.
         self._basis: tuple[np.ndarray, tuple[Any, ...]] | None = None

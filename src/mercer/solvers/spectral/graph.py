@@ -25,11 +25,7 @@ from mercer.solvers.linear.matrix import matrix_fits, scaled_matrix
 from mercer.solvers.linear.nystrom import draw_centers
 from mercer.solvers.linear.panels import panels_of
 from mercer.solvers.spectral import krylov
-from mercer.solvers.spectral.components import (
-    check_basis,
-    pairs_by_blocks,
-    signs,
-)
+from mercer.solvers.spectral.components import check_basis, pairs_by_blocks, signs
 from mercer.tuning import EXACT_ROWS, SPECTRAL_DENSE_ROWS, SPECTRAL_DENSE_SHARE
 
 

@@ -17,7 +17,6 @@ import numpy as np
 from mercer._linalg import dot
 from mercer.engines.cluster.chunks import Chunks
 from mercer.engines.cluster.sums import (
-    ROWS_OF_A_MATRIX,
     ChunkPanels,
     MakePanels,
     Terms,
@@ -29,6 +28,7 @@ from mercer.solvers.smooth.conjugate import Curvature, Direction, Step, conjugat
 from mercer.solvers.smooth.losses import Binary, Multinomial, SmoothLoss
 from mercer.solvers.smooth.newton import Point, centered
 from mercer.solvers.smooth.spaces import CenterSpan
+from mercer.tuning import CHUNK_ROWS
 
 #: Steps of half, a quarter, … of Newton's that are tried, all in one pass.
 HALVINGS = 0.5 ** np.arange(1, 40)
@@ -178,7 +178,7 @@ class SumsNewton:
         return self.space.basis @ coef, intercept
 
     def _at(self, coef: Any, intercept: Any, matrix: bool) -> Point:
-        least, at = ROWS_OF_A_MATRIX if matrix else 1, self._place(coef, intercept)
+        least, at = CHUNK_ROWS if matrix else 1, self._place(coef, intercept)
         sums = self._total(newton_sums, at, matrix, what="Newton's method", least=least)
         return Point(coef, intercept, sums, dot(coef, coef))
 
