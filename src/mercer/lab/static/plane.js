@@ -94,10 +94,10 @@ export class Plane {
     const [cx, cy] = this.toScreen(0, 0, side), unit = side / (2 * this.half);
     this.metrics.forEach(([a, b, d], round) => {
       const last = round === this.metrics.length - 1, mean = (a + d) / 2, apart = Math.hypot((a - d) / 2, b), turn = .5 * Math.atan2(2 * b, a - d);
-      const size = .45 * Math.sqrt(mean + apart), long = size / Math.sqrt(Math.max(mean - apart, 1e-4 * mean)), short = size / Math.sqrt(mean + apart);
+      const ratio = Math.sqrt((mean + apart) / Math.max(mean - apart, 1e-4 * mean)), short = Math.min(.45, 1.2 / ratio), long = short * ratio;   // all of it is seen
       context.beginPath();
       for (let k = 0; k <= 64; k++) {
-        const t = k / 32 * Math.PI, u = short * Math.cos(t), v = Math.min(long, 4) * Math.sin(t);
+        const t = k / 32 * Math.PI, u = short * Math.cos(t), v = long * Math.sin(t);
         const x = u * Math.cos(turn) - v * Math.sin(turn), y = u * Math.sin(turn) + v * Math.cos(turn);
         k ? context.lineTo(cx + unit * x, cy - unit * y) : context.moveTo(cx + unit * x, cy - unit * y);
       }
