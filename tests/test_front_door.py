@@ -134,7 +134,7 @@ def test_gamma_degree_and_coef0_stand_beside_a_bare_name(name) -> None:
 
 
 def test_a_smoother_says_where_two_widths_meet() -> None:
-    with pytest.warns(UserWarning, match="bandwidth='loo' chooses h"):
+    with pytest.warns(UserWarning, match="bandwidth='auto' chooses h"):
         mercer.NadarayaWatsonRegressor(Gaussian(2.0)).fit(X, X[:, 0])
     with warnings.catch_warnings():
         warnings.simplefilter("error")

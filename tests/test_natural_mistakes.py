@@ -144,7 +144,7 @@ NAMES_THE_FIX = {
     ),
     "a rule of thumb by name": (
         lambda: mercer.NadarayaWatsonRegressor(bandwidth="silverman").fit(X, T),
-        "one of 'loo', 'rule', or a number",
+        "one of 'auto', 'rule', or a number",
     ),
     "class_weight's typo": (lambda: KernelSVC(class_weight="balance").fit(X, Y), "'balanced'"),
     "coef_ of a Gaussian": (lambda: KernelSVC().fit(X, Y).coef_, "mercer.maps.NystromMap"),

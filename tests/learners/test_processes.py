@@ -429,7 +429,7 @@ def test_weights_stand_for_repeated_examples(n_centers):
     Y = np.c_[np.sin(X[:, 0]), X[:, 1]] + 0.3 * rng.normal(size=(25, 2))
     kernel = 1.3 * Gaussian([1.0, 2.0]) + 0.1 * Linear()
     centers = "uniform" if n_centers is None else np.arange(n_centers)
-    options = {"optimizer": None, "noise": "learn", "centers": centers}
+    options = {"optimizer": None, "noise": "auto", "centers": centers}
     once = GaussianProcessRegressor(kernel, **options).fit(X, Y, sample_weight=times)
     often = GaussianProcessRegressor(kernel, **options)
     often.fit(np.repeat(X, times, axis=0), np.repeat(Y, times, axis=0))

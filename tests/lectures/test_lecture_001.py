@@ -312,7 +312,7 @@ def test_the_exponential_series_of_kernels(sigma, rng):
 def test_the_taylor_map_is_the_truncated_series(sigma, order, rng):
     """001, lines 228-242: φ = e^(−‖x‖²/2σ²) (√(1/0!)ψ₀, √(1/(1!σ²))ψ₁, …, √(1/(n!σ²ⁿ))ψₙ)."""
     X, Z = rng.uniform(-1, 1, size=(7, 2)), rng.uniform(-1, 1, size=(5, 2))
-    phi = TaylorGaussianMap(sigma=sigma, order=order).fit(X)
+    phi = TaylorGaussianMap(sigma=sigma, degree=order).fit(X)
     t = X @ Z.T / sigma**2
     damp = np.exp(-_square_norm(X) / (2 * sigma**2)), np.exp(-_square_norm(Z) / (2 * sigma**2))
     series = sum(t**n / factorial(n) for n in range(order + 1))
@@ -329,7 +329,7 @@ def test_the_taylor_map_is_made_of_the_psi_n(rng, features, same_columns):
     damp = np.exp(-_square_norm(X) / (2 * sigma**2))[:, None]
     psi = [np.ones((9, 1))] + [features(Polynomial(n), X) for n in range(1, order + 1)]
     eta = [np.sqrt(1 / (factorial(n) * sigma ** (2 * n))) * psi[n] for n in range(order + 1)]
-    mapped = TaylorGaussianMap(sigma=sigma, order=order).fit_transform(X)
+    mapped = TaylorGaussianMap(sigma=sigma, degree=order).fit_transform(X)
     assert same_columns(mapped, damp * np.hstack(eta))
 
 
@@ -341,7 +341,7 @@ def test_the_taylor_map_converges_to_the_gaussian(rng):
     reach = _square_norm(X).max() / sigma**2
     errors = []
     for order in (0, 1, 2, 4, 8, 16, 24):
-        phi = TaylorGaussianMap(sigma=sigma, order=order).fit_transform(X)
+        phi = TaylorGaussianMap(sigma=sigma, degree=order).fit_transform(X)
         errors.append(np.abs(phi @ phi.T - exact).max())
         # the remainder of exp, damped by at most e^(−t)·…: Lagrange's bound
         assert errors[-1] <= reach ** (order + 1) / factorial(order + 1) * 1.0001 + 1e-14

@@ -158,7 +158,7 @@ def test_locally_weighted_regression_minimizes_the_weighted_squares(rng):
         # w is where the gradient of the weighted squares vanishes
         np.testing.assert_allclose(phi(X).T @ (r * (t - phi(X) @ w)), 0.0, atol=1e-9)
     # monomials around x span the same functions, so degree 2 is the same fit
-    degree = LocalLinearRegressor(Gaussian(sigma), bandwidth=1.0, degree=2).fit(X, t)
+    degree = LocalLinearRegressor(Gaussian(sigma), bandwidth=1.0, local_degree=2).fit(X, t)
     np.testing.assert_allclose(degree.predict(X), model.predict(X), rtol=1e-7)
 
 

@@ -215,7 +215,7 @@ def learners():
             TARGETS,
         ),
         "nadaraya-watson-classes": (NadarayaWatsonClassifier(kernel), THREE),
-        "local-quadratic": (LocalLinearRegressor(kernel, degree=2), TARGETS),
+        "local-quadratic": (LocalLinearRegressor(kernel, local_degree=2), TARGETS),
         "local-features": (
             LocalLinearRegressor(kernel, feature_map=PolynomialMap(2, offset=1.0)),
             TARGETS,

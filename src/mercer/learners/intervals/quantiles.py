@@ -33,12 +33,10 @@ class KernelQuantileRegressor(RegressorMixin, SupportVectorBase):
         k; by default a Gaussian whose width the data chooses (`mercer.kernels.DEFAULT`).
     quantiles : float or list of floats in (0, 1), default (0.1, 0.5, 0.9)
         The levels τ.
-    C : "loo" or float, default "loo"
-        The price of a deviation: larger follows the targets more closely. "loo" takes the one at
+    C : "auto" or float, default "auto"
+        The price of a deviation: larger follows the targets more closely. "auto" takes the one at
         which coefficients are as large as those of the ridge regression of the least leave-one-out
         error, on at most 1000 of the examples (seeded).
-    gamma, degree, coef0 : number or None
-        Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
     tol : float
         The gap of the solver, in units of the spread of the targets.
     max_iter : int
@@ -72,7 +70,7 @@ class KernelQuantileRegressor(RegressorMixin, SupportVectorBase):
     quantiles: Any = parameter(
         Several(Number(0.0, 1.0, open_low=True, open_high=True)), default=(0.1, 0.5, 0.9)
     )
-    C: Any = parameter(Either(Positive(), OneOf("loo")), default="loo")
+    C: Any = parameter(Either(Positive(), OneOf("auto")), default="auto", was="loo")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for one f per level. Weights multiply the deviations."""
