@@ -51,7 +51,7 @@ WORKS = {
     "labels in words": lambda: KernelSVC().fit(X, np.where(Y, "yes", "no")).classes_[0] == "no",
     "an expression to prove": lambda: mercer.prove("rbf + linear"),
     "a shape of images": lambda: (
-        mercer.TangentDistance(shape=(4, 4)) == mercer.TangentDistance(4, 4)
+        mercer.kernels.TangentDistance(shape=(4, 4)) == mercer.kernels.TangentDistance(4, 4)
     ),
     "fit returns the model": lambda: KernelRidge().fit(X, T).predict(X).shape == (40,),
 }

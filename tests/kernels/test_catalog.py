@@ -141,7 +141,7 @@ try:
     kernel(type("Spectrum", (Kernel,), {"__module__": "mine"}))
 except ValueError as error:
     print(error)
-assert parse("bagofwords()") == mercer.BagOfWords()
+assert parse("bagofwords()") == mercer.kernels.BagOfWords()
 assert mercer.kernels.images.Jittered in mercer.kernels.leaves()
 """
 

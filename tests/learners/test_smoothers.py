@@ -16,14 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer
-from mercer import (
-    Epanechnikov,
-    Gaussian,
-    LocalLinearRegressor,
-    NadarayaWatsonClassifier,
-    NadarayaWatsonRegressor,
-    Similarity,
-)
+from mercer import Gaussian, LocalLinearRegressor, NadarayaWatsonClassifier, NadarayaWatsonRegressor
+from mercer.kernels import Epanechnikov, Similarity
 
 REGRESSORS = [NadarayaWatsonRegressor, LocalLinearRegressor]
 
@@ -456,7 +450,9 @@ def test_feature_maps_that_are_none() -> None:
             np.eye(2), [0, 1]
         ).predict(np.eye(2))
     with pytest.raises(ValueError, match="degree ≥ 1"):
-        LocalLinearRegressor(bandwidth=1.0, local_degree=0).fit(np.eye(2), [0, 1]).gradient(np.eye(2))
+        LocalLinearRegressor(bandwidth=1.0, local_degree=0).fit(np.eye(2), [0, 1]).gradient(
+            np.eye(2)
+        )
 
 
 def test_local_polynomials_of_many_columns_are_bounded_or_refused() -> None:

@@ -9,7 +9,6 @@ import pytest
 
 import mercer
 from mercer import (
-    Epanechnikov,
     Gaussian,
     KernelCentroidClassifier,
     KernelNeighborsClassifier,
@@ -23,6 +22,7 @@ from mercer import (
     Polynomial,
 )
 from mercer.data import linear_noise, pure_noise, sine_linear_noise
+from mercer.kernels import Epanechnikov
 
 
 def test_the_generalized_distance_finds_neighbors(rng):

@@ -66,7 +66,9 @@ def test_leverage_scores_are_those_of_the_whole_matrix(monkeypatch):
     about = leverage_scores(K, 12.0, np.random.RandomState(0))
     assert np.corrcoef(about, scores)[0, 1] > 0.9
     with pytest.raises(ValueError, match="no leverage scores"):
-        leverage_scores(mercer.NegativeSquaredDistance().gram(X), 5.0, np.random.RandomState(0))
+        leverage_scores(
+            mercer.kernels.NegativeSquaredDistance().gram(X), 5.0, np.random.RandomState(0)
+        )
 
 
 @pytest.mark.parametrize("how", ["kmeans++", "leverage", "greedy"])

@@ -196,7 +196,7 @@ def examples(cls: type[Kernel]) -> list[Kernel]:
 
     Examples
     --------
-    >>> from mercer import Constant
+    >>> from mercer.kernels import Constant
     >>> examples(Constant)
     [Constant(value=2.0), Constant(value=0.0), Constant(value=-2.0)]
     """

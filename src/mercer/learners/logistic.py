@@ -39,8 +39,8 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
     kernel : Kernel, expression, function of two examples or "precomputed"
         k. One that is known not to be positive semi-definite is used, with a warning.
     alpha : "auto" or float, default "auto"
-        α > 0. "auto" takes what `KernelRidge` would for the same targets, times the largest slope of
-        the link (1/4 for two classes), by which squares approximate the log-loss. With
+        α > 0. "auto" takes what `KernelRidge` would for the same targets, times the largest slope
+        of the link (1/4 for two classes), by which squares approximate the log-loss. With
         scikit-learn's C = 1/α the objective is that of its `LogisticRegression`.
     fit_intercept : bool, default True
         Learn w₀, one for each class.

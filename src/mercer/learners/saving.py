@@ -6,7 +6,6 @@ from typing import Any
 
 from mercer.learners.callbacks import TellsCallbacks
 
-
 #: Parameters whose "auto" decides how smooth the model is: its name says that the data chose.
 _SMOOTHNESS = ("alpha", "C", "bandwidth", "noise")
 

@@ -281,7 +281,7 @@ def test_it_meets_all_three_ways_of_applying_updates():
 
 
 def test_the_kernel_is_evaluated_once_a_pair_and_only_against_mistakes():
-    from mercer import Similarity
+    from mercer.kernels import Similarity
 
     seen = []
 

@@ -185,7 +185,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         if self.chunks == "exact":
             if self.budget is not None:
                 raise ValueError(
-                    "a budget over rows in pieces needs chunks='mixed', or one partial_fit per piece"
+                    "a budget over rows in chunks needs chunks='mixed', or one partial_fit each"
                 )
             return
         if not in_pieces:

@@ -50,9 +50,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         (``Gaussian([1.0, 1.0])`` has one per column), factors (``2.0 * k``). "scale" and "median"
         are replaced by numbers first.
     noise : "auto", float ≥ 0 or array of shape (n,), default "auto"
-        λ, the variance of the noise, in units of k, which "auto" learns; or one number above 0 for each example that
-        `fit` is given. Then nothing is known of the noise of new ones, and what `predict` says of
-        their spread is that of f.
+        λ, the variance of the noise, in units of k, which "auto" learns; or one number above
+        0 for each example that `fit` is given. Then nothing is known of the noise of new ones, and
+        what `predict` says of their spread is that of f.
     optimizer : "lbfgs" or None
         None leaves the kernel as it is, and noise="auto" as a tenth of the mean of k(x, x).
     bounds : dict or None

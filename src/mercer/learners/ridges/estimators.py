@@ -30,6 +30,7 @@ from mercer.kernels.estimators import NumbersBeside, estimator, parameter
 from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import ClassifierMixin, RegressorMixin, as_scores, labels_at
 from mercer.learners._options import (
+    check_path,
     check_width,
     finite_dims,
     labeled,
@@ -62,9 +63,7 @@ class RidgeBase(Stepwise, KernelLearner):
     _targets: np.ndarray | None = field(default=None, init=False)
 
     kernel: Any = DEFAULT
-    alpha: Any = parameter(
-        Either(Several(NonNegative()), OneOf("auto")), default="auto", was="loo"
-    )
+    alpha: Any = parameter(Either(Several(NonNegative()), OneOf("auto")), default="auto", was="loo")
     _: KW_ONLY
     alphas: Any = parameter(Maybe(Several(Positive())), default=None)
     alpha_per_target: bool = parameter(Flag(), default=False)
@@ -90,6 +89,7 @@ class RidgeBase(Stepwise, KernelLearner):
     ) -> tuple[np.ndarray, bool]:
         """λ for each target, or the path that all share; `single` precision asks for more."""
         targets = columns.shape[1]
+        check_path(self, "alpha")
         if self.alphas is not None:
             return np.atleast_1d(np.asarray(self.alphas, dtype=np.float64)), True
         if isinstance(self.alpha, str):
@@ -225,7 +225,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, NumbersBeside, RidgeBase):
         scikit-learn's KernelRidge has 1. λ = 0 gives the least squares; where K is
         singular, of all of them the one of least ‖f‖².
     alphas : array or None
-        Choose λ among these instead, by leave-one-out error: the whole path and the N refits of
+        What "auto" chooses λ from, by leave-one-out error: the whole path and the N refits of
         each λ come from one factorization.
     alpha_per_target : bool, default False
         Choose for each target by itself.

@@ -17,7 +17,7 @@ from mercer.formula import Formula, simplify
 from mercer.kernels import DEFAULT, Kernel
 from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import KernelLearner
-from mercer.learners._options import weights_or_none
+from mercer.learners._options import check_path, weights_or_none
 from mercer.learners.smoothers import divide
 from mercer.solvers.density.likelihood import likeliest_bandwidth, log_sums
 from mercer.solvers.density.shape import Shape, shape_of
@@ -44,7 +44,7 @@ class KernelDensity(KernelLearner):
         as in scikit-learn: for columns of standard deviation 1. Smaller values show more detail,
         and more of it is noise.
     bandwidths : array or None
-        Of "auto": choose among these instead of searching.
+        What "auto" chooses from, instead of searching.
 
     Attributes
     ----------
@@ -89,6 +89,7 @@ class KernelDensity(KernelLearner):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the examples and choose the bandwidth. `y` is ignored."""
         X, _ = self._start(X)
+        check_path(self, "bandwidth")
         shape_of(self.kernel_, self._columns(X))  # says now what has no density
         weight = weights_or_none(sample_weight, X)
         if weight is not None and not weight.all():

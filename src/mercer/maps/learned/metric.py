@@ -133,7 +133,9 @@ class LearnedMetric(FeatureMap):
         rows, Y, w = merged(rows, Y, None)
         members = family(self.inputs, 2.0, self.metric, rows.shape[1])
         search = Search(None, None, PENALTIES)
-        learned = metric_for(rows, Y, w / w.mean(), members, unless_auto(self.rounds), search, least=1)
+        learned = metric_for(
+            rows, Y, w / w.mean(), members, unless_auto(self.rounds), search, least=1
+        )
         _, self.inputs_, roots = learned
         self.root_: np.ndarray = roots[-1] if roots else np.ones(self.inputs_(rows[:1]).shape[1])
         self.metric_: np.ndarray = squared(self.root_)

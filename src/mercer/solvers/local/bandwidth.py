@@ -88,7 +88,8 @@ def _spreads(X: Any, share: np.ndarray) -> np.ndarray:
 def width_of(kernel: Kernel) -> float:
     """The standard deviation of k(0, u) as a density of u on the line; 1 if it is none.
 
-    >>> from mercer import Epanechnikov, Gaussian
+    >>> from mercer import Gaussian
+    >>> from mercer.kernels import Epanechnikov
     >>> round(width_of(Gaussian(2.0)), 3), round(width_of(Epanechnikov(1.0)), 4)
     (2.0, 0.4472)
     """
