@@ -27,9 +27,9 @@ class LocalLinearRegressor(SmoothingRegressor):
 
     By default φ holds all monomials of xₙ − x up to `local_degree`: 0 is the weighted mean, 1 a
     line, which follows slopes and does not sag at the boundary. There is no ridge. Where the
-    weighted examples do not determine the fit, the slopes are the smallest possible ones (one example in
-    reach: its value, slope 0); with a `feature_map`, w itself is. Far from all data, where k
-    rounds to 0, the prediction is the nearest neighbor's value, with a warning.
+    weighted examples do not determine the fit, the slopes are the smallest possible ones (one
+    example in reach: its value, slope 0); with a `feature_map`, w itself is. Far from all data,
+    where k rounds to 0, the prediction is the nearest neighbor's value, with a warning.
 
     Parameters
     ----------
