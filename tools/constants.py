@@ -31,10 +31,10 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "mercer"
 #: Packages whose constants are no thresholds of the engine.
 APART = {
     "cli", "data", "formula", "kernels", "lab", "onnx", "plot", "proof", "report", "store",
-    "testing", "theory", "_escape",
+    "testing", "theory", "_escape", "live",
 }  # fmt: skip
 #: Constants at most, and names with two values at most; the aim is 250 and none.
-CEILING, TWO_VALUES = 492, 34
+CEILING, TWO_VALUES = 457, 0
 
 
 def is_number(node: ast.expr) -> bool:

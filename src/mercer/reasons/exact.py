@@ -13,7 +13,7 @@ not have; it is not computed here.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -35,7 +35,7 @@ READINGS = ("interventional", "independent", "removed")
 #: fit beside the rows, and rows that a thread takes.
 ROOM, POINTS, HEIGHT = 0.25, 64, 16
 #: Copies of a factor while its games are played.
-COPIES = 4
+FACTOR_COPIES: Final = 4
 
 
 def exact_values(
@@ -49,7 +49,7 @@ def exact_values(
     many = partial(_many, play=engine.solver("games"))
     terms = factored(f.kernel.lower(ROOT), parts)
     factors = list(dict.fromkeys(pair for product in terms for pair in product))
-    room = int(ROOM * get_config().memory_bytes) // (8 * COPIES * max(1, len(factors)))
+    room = int(ROOM * get_config().memory_bytes) // (8 * FACTOR_COPIES * max(1, len(factors)))
     height = max(1, min(count(X), room // POINTS))
     values = np.zeros((count(X), max(parts.owner) + 1, f.coef.shape[1]))
     for rows in cut(0, count(X), height):

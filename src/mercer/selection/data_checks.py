@@ -22,7 +22,7 @@ from mercer.selection.leaks import Telling, named_classes
 from mercer.selection.numbering import HUGE, IDENTIFIER, huge_numbers, numbers_rows
 
 #: Fewer rows than this show no pattern worth a warning.
-LEAST_ROWS = 30
+LEAST_CHECKED_ROWS = 30
 #: Columns looked at for one that gives the target away.
 MOST_COLUMNS = 200
 #: A column has one value in nearly all rows where at most such a share, or one row, has another.
@@ -76,7 +76,7 @@ def check(found: Dataset, groups: Any = None, time: Any = None) -> Checked:
         raise ValueError(f"time holds {times.dtype}; it takes numbers or dates, one per row")
     assert found.y is not None
     gone: list[int] = []
-    if len(found) >= LEAST_ROWS:
+    if len(found) >= LEAST_CHECKED_ROWS:
         gone = _numbering(found, notes)
         if found.kind == "table" and gone:
             told = found.notes  # why they are left out is said below; nobody has asked for it

@@ -33,7 +33,7 @@ WIDE = 2_000
 #: Columns that words of a text are counted in, and directions that are kept of them.
 BUCKETS, TOPICS = 1 << 14, 50
 #: Cross-validation needs at least so many rows, and a classification has at most so many classes.
-LEAST_ROWS, MOST_CLASSES = 4, 100
+LEAST_TEXT_ROWS, MOST_CLASSES = 4, 100
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,10 @@ def check_targets(found: Dataset) -> Dataset:
     if found.y is None:
         raise ValueError("targets are needed: give y, the name of a column, or a data set's")
     n = len(found)
-    if n < LEAST_ROWS:
-        raise ValueError(f"{n} rows are too few to hold some out; at least {LEAST_ROWS} are needed")
+    if n < LEAST_TEXT_ROWS:
+        raise ValueError(
+            f"{n} rows are too few to hold some out; at least {LEAST_TEXT_ROWS} are needed"
+        )
     if found.task == "regression":
         return found
     classes, sizes = np.unique(found.y, return_counts=True)

@@ -43,8 +43,8 @@ LOOSE = 0.01
 SHARDS_ALIKE = 0.3
 #: Rows of a shard without support vectors, one class alone, say, that go on in their place.
 SHARD_ROWS = 200
-#: Rows that join in a round: so many, or this share of those at work.
-JOINING_ROWS, GROWTH = 1000, 1.0
+#: Rows that join in a round at least; as many as are at work, where these are more.
+JOINING_ROWS = 1000
 #: Rows at work are solved to this share of the tolerance, which leaves room for the rounding of K;
 #: where that is not enough, to an ever smaller one, down to LAST.
 WORKING_SHARE, LAST = 0.5, 0.01
@@ -252,7 +252,7 @@ class _Large:
 
     def _violators(self, violations: list[np.ndarray], gap: float) -> tuple[np.ndarray, np.ndarray]:
         """Rows at work that may soon move, and the worst others, to grow and to shrink."""
-        most = max(JOINING_ROWS, int(GROWTH * len(self.index))) // 2
+        most = max(JOINING_ROWS, len(self.index)) // 2
         near, new = [], []
         for worst in violations:
             near.append(self.index[worst[self.index] > -gap])

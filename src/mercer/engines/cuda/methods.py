@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import torch
@@ -32,7 +32,7 @@ from mercer.gram.form import form_of
 from mercer.tuning import DIRECT_COLUMNS
 
 #: Rounding unit of a product of split operands, and of a single half-precision part.
-UNIT = {"high": 2.0**-22, "fast": 2.0**-11}
+UNIT: Final = {"high": 2.0**-22, "fast": 2.0**-11}
 #: Tolerated error of k, relative to its largest value: a little below what is promised.
 TOLERANCE = {"high": 8e-6, "fast": 1.6e-3}
 

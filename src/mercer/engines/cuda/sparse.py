@@ -17,7 +17,7 @@ from mercer._config import get_config
 from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.memory import device_limit
 from mercer.engines.cuda.methods import look, rounding, tolerance_of
-from mercer.engines.cuda.ops import CHUNK
+from mercer.engines.cuda.ops import STEP_NUMBERS
 from mercer.engines.cuda.rows import DeviceSide, largest_of, row_vector
 from mercer.engines.cuda.streamed import RESIDENT
 from mercer.formula import Formula
@@ -29,7 +29,7 @@ from mercer.gram.form import compile_program, form_of
 from mercer.gram.rows import check_widths, numeric_inputs
 
 #: Share of numbers that are stored, below which a sparse product is the faster one.
-FEW = 1 / 200
+SPARSE_SHARE = 1 / 200
 
 
 def sparse_gram(kernel: Any, X: Any, Z: Any) -> SparseGram | None:
@@ -57,7 +57,7 @@ def _stay_sparse(formula: Formula, sides: list[Any], device: torch.device) -> bo
     if not plain or any(node.op in dense for node in statistics(formula)):
         return False
     stored, entries = sum(side.nnz for side in sides), sum(np.prod(s.shape) for s in sides)
-    return stored < FEW * entries or 12 * entries > RESIDENT * device_limit(device)
+    return stored < SPARSE_SHARE * entries or 12 * entries > RESIDENT * device_limit(device)
 
 
 class SparseRows:
@@ -116,7 +116,7 @@ class SparseRows:
             self.starts, self.columns, self.values, self.shape, check_invariants=False
         )
         out = torch.empty(len(self), len(others), dtype=self.dtype, device=self.device)
-        step = max(1, CHUNK // self.shape[1])
+        step = max(1, STEP_NUMBERS // self.shape[1])
         for start in range(0, len(others), step):
             dense = others[start : start + step].to(self.dtype)
             out[:, start : start + step] = rows @ dense.T.contiguous()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -28,9 +28,9 @@ from mercer.kernels.core import Kernel
 RESIDENT = 0.25
 #: Copies of a row on the device: itself, two parts in half precision, and a second chunk that is
 #: being transferred, with its own parts.
-COPIES = 5
+COPIES: Final = 5
 #: Rows per chunk at most; larger chunks are not faster.
-CHUNK = 1 << 20
+STREAMED_ROWS = 1 << 20
 
 
 def too_large(X: Any, Z: Any = None) -> bool:
@@ -49,7 +49,7 @@ def _device_for(Z: Any) -> torch.device:
 _PINNED: dict[int, int] = {}
 #: Smaller arrays are copied as fast as they are; and they may share their pages with others.
 WORTH_PINNING = 1 << 20
-PAGE = 4096
+PAGE: Final = 4096
 
 
 def _pinned(X: np.ndarray) -> bool:
@@ -127,7 +127,7 @@ class StreamedGram(DeviceGram):
         """Rows that are on the device at a time."""
         per_row = COPIES * self._rows.shape[1] * self.dtype.itemsize
         room = int(RESIDENT * device_limit(self.device) / per_row)
-        return max(1, min(CHUNK, room, len(self._rows)))
+        return max(1, min(STREAMED_ROWS, room, len(self._rows)))
 
     def chunks(self, step: int | None = None) -> Iterator[tuple[slice, torch.Tensor]]:
         """All rows, chunk by chunk, as tensors."""

@@ -31,7 +31,7 @@ from mercer.gram.cpu.generated import load_generated
 #: Vectors that one launch multiplies at a time.
 MAX_VECTORS = 64
 #: Parts times columns from which several vectors are multiplied by blocks of K; see `blocks_serve`.
-WIDE = 512
+WIDE_PRODUCT = 512
 #: Columns that a loop without a product takes one by one from registers.
 FEW_COLUMNS = 8
 
@@ -143,7 +143,7 @@ def blocks_serve(gram: Any, vectors: int) -> bool:
         vectors > 1
         and gram.torch_dtype == torch.float32
         and hopper.serves(gram, "dense", layouts, None)
-        and layouts[0].width * layouts[0].parts >= WIDE
+        and layouts[0].width * layouts[0].parts >= WIDE_PRODUCT
         and torch.get_float32_matmul_precision() == "highest"
     )
 

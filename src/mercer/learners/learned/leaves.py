@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -30,7 +30,7 @@ BORDER = 0.05
 #: Rows that find the direction of a split, and the share of rows that its smaller side should have.
 SPLIT_ROWS, EVEN = 1500, 0.25
 #: The least width of a border, for numbers next to each other.
-TINY = 1e-300
+TINY: Final = 1e-300
 
 
 @record

@@ -23,13 +23,15 @@ _IP4 = re.compile(r"(?<![\w.])\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w.])")
 _IP6 = re.compile(r"\[IPv6:([0-9a-fA-F:.]{2,45})\]", re.I)
 _LINK = re.compile(r"\b(https?|ftp|mailto):(?://)?([^\s/<>\"'?#\\)]{1,255})", re.I)
 _ADDRESS = re.compile(r"[^\s<>,;:\"()\[\]]+")
-_LONGEST = 40  # letters of a word; a longer run is noise, and is told by its length only
+_LONGEST_WORD = 40  # letters of a word; a longer run is noise, and is told by its length only
 
 
 def words_of(text: str) -> list[str]:
     """Words in lower case, with the signs that sell ($, %, !); very long ones by length only."""
     found = (word.strip("'-").lower() for word in _WORD.findall(text))
-    return [w if len(w) <= _LONGEST else f"<{len(w).bit_length()} bits long>" for w in found if w]
+    return [
+        w if len(w) <= _LONGEST_WORD else f"<{len(w).bit_length()} bits long>" for w in found if w
+    ]
 
 
 def _said(mail: Mail) -> list[str]:

@@ -21,13 +21,13 @@ from mercer.maps.learned.rounds import Fitted, Shape, bent, best_of, warn_interr
 METRICS = ("fixed", "diagonal", "full")
 #: Rows that choose, and the folds they make: eigenvectors of 400 rows take 12 ms on one core. Twice
 #: and half as many chose as well on 13 tables, at three times and a third of the time.
-JUDGES, FOLDS = 600, 3
+JUDGE_ROWS, FOLDS = 600, 3
 #: Rounds at most.
 ROUNDS = 5
 #: Columns up to which a full and a diagonal metric are learned.
-MOST_FULL, MOST_COLUMNS = 400, 4000
+MOST_FULL, MOST_WEIGHTED = 400, 4000
 #: Fewer rows than this are no folds: the kernel keeps its metric.
-FEW = 24
+FEWEST_FOLDED = 24
 #: Lengths, in units of the median distance, and powers that are tried. On 13 tables the second
 #: power was worth 0.002 of R² or accuracy; twice the folds, other members on all folds, half or
 #: twice the lengths or the gain that a round must show were not worth anything that could be seen.
@@ -77,7 +77,7 @@ class Recipe:
 
 def family(inputs: str, norm: float | str, metric: str, columns: int) -> list[Member]:
     """The members that settings leave open."""
-    wide = columns > MOST_COLUMNS
+    wide = columns > MOST_WEIGHTED
     kinds = (("values",) if wide else ("values", "both")) if inputs == "auto" else (inputs,)
     norms = (1.0, 2.0) if norm == "auto" else (float(norm),)
     found = []
@@ -123,11 +123,11 @@ def chosen(
 ) -> Recipe:
     """The best member and number of rounds, at least `least`, for rows without copies."""
     most = ROUNDS if rounds is None else rounds
-    order = np.random.default_rng(0).permutation(len(X))[:JUDGES]
+    order = np.random.default_rng(0).permutation(len(X))[:JUDGE_ROWS]
     if len(members) == 1 and rounds is not None and search.is_settled:
         (shape,), times = search.shapes(members[0].norm, None), rounds + 1
         return Recipe(members[0], (shape,) * times, (float(search.penalties[0]),) * times, np.nan)
-    if len(order) < FEW:
+    if len(order) < FEWEST_FOLDED:
         whole = Part((X, Y, w), (X, Y, w))
         small = Member(members[0].inputs, members[0].norm, "fixed")
         return _recipe(small, [whole], [_chain(small, whole, 0, search, None)], 0, 0, search)

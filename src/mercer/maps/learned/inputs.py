@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,7 +13,7 @@ INPUTS = ("values", "ranks", "both")
 #: Points of the empirical distribution of a column that its ranks are interpolated between.
 KNOTS = 256
 #: The standard deviation of ranks between 0 and 1, which are brought to 1.
-SPREAD_OF_RANKS = 12.0**-0.5
+SPREAD_OF_RANKS: Final = 12.0**-0.5
 
 
 @record

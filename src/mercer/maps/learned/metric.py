@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
@@ -22,7 +22,7 @@ from mercer.maps.learned.rounds import PENALTIES, learned
 #: Rows that a metric is learned from, and that gradients are averaged over.
 ROUND_ROWS = 4000
 #: Matrices of K's size that a factorization holds at a time, counted from the code.
-MATRICES = 6
+MATRICES: Final = 6
 
 
 def sample(n: int, most: int) -> np.ndarray:

@@ -37,11 +37,11 @@ from mercer.selection.trainers.ridge import best_penalty
 #: Rows that the search looks at.
 ROWS = 400
 #: A step is kept if it removes at least this share of the error that is left.
-WORTH = 0.03
+WORTH_GAIN = 0.03
 #: A summand is left out again if that adds no more than this share to the error.
 SLACK = 0.01
 #: An error this small is as good as none.
-ENOUGH = 1e-4
+ENOUGH_GAIN = 1e-4
 #: Functions that a kernel is warped by where their domain allows.
 WARPS = ("square", "tanh", "log1p", "sqrt")
 
@@ -255,7 +255,7 @@ class _Growth:
         best = self._keep(indices, -math.inf, why)
         assert best is not None
         for _ in range(steps):
-            if time.perf_counter() > end or 1.0 - self.nodes[best].score < ENOUGH:
+            if time.perf_counter() > end or 1.0 - self.nodes[best].score < ENOUGH_GAIN:
                 break
             kept = self._keep(self._step(best, end), self.nodes[best].score, None)
             if kept is None:
@@ -311,7 +311,7 @@ class _Growth:
                 shorter.append((rest, partial(self.fresh, rest), f"without {terms[i]!r}"))
             indices = self.consider(shorter, best)
             error = {i: 1.0 - self.nodes[i].score for i in indices}
-            good = [i for i in indices if error[i] <= max(before * (1 + SLACK), ENOUGH)]
+            good = [i for i in indices if error[i] <= max(before * (1 + SLACK), ENOUGH_GAIN)]
             if not good:
                 return best
             best = min(good, key=lambda i: (error[i], i))
@@ -328,7 +328,7 @@ class _Growth:
         return True
 
     def _keep(self, indices: Sequence[int], before: float, why: str | None) -> int | None:
-        """Accept the best of these candidates if it lowers the error enough (WORTH), else none."""
+        """Accept the best of these candidates if it lowers the error by WORTH_GAIN, else none."""
         if not indices:
             return None
         best = max(indices, key=lambda i: (self.nodes[i].score, -i))
@@ -336,7 +336,7 @@ class _Growth:
         if not math.isfinite(node.score):
             return best if why is not None else None
         error, old = 1.0 - node.score, 1.0 - before
-        if why is None and not error < old * (1.0 - WORTH):
+        if why is None and not error < old * (1.0 - WORTH_GAIN):
             return None
         reason = why or f"{node.why}: removes {100 * (1 - error / old):.0f} % of the error left"
         self.nodes[best] = SearchNode(node.expression, node.score, node.parent, True, reason)

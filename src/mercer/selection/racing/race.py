@@ -38,11 +38,11 @@ FIRST_ROWS, SECOND_ROWS = 600, 2_000
 #: On fewer rows than this no candidate is stopped.
 LEAST_ROWS = 150
 #: A kernel is first evaluated on so many rows: that compiles its code before the clock runs.
-FEW_ROWS = 40
+FEWEST_ROWS = 40
 #: More folds than this are run on all rows only.
 MOST_FOLDS = 20
 #: The share of a budget that a candidate may take of which nothing is known.
-UNKNOWN = 0.12
+UNKNOWN_SPREAD = 0.12
 #: Training rows from which the linear algebra of a fold takes several threads, and the seconds by
 #: the clock per second of work from which others need the processor, too.
 WORTH_THREADS, CROWDED = 2_500, 1.5
@@ -133,7 +133,7 @@ class Race(Forecasts):
         if self._matrix is None or self._matrix[0] != key:
             self._matrix = None  # frees the old one first
             rows = take(self.data.X, self.rows(size))
-            host_gram(kernel, take(rows, slice(FEW_ROWS))).dense()  # compile before the clock runs
+            host_gram(kernel, take(rows, slice(FEWEST_ROWS))).dense()  # compile before timing
             watch = Stopwatch()
             # As many threads as in the folds: sums in another order differ in their last digits,
             # and how many the process has must not decide between candidates.
@@ -164,7 +164,7 @@ class Race(Forecasts):
                 begin = time.perf_counter()
             if self.clock.budget is not None and not entry.outcomes and self.best():
                 # What it takes is not known, and others are waiting.
-                end = min(end, begin + UNKNOWN * self.clock.budget)
+                end = min(end, begin + UNKNOWN_SPREAD * self.clock.budget)
             with until(end):
                 self._run(entry, size, repeat)
         except OutOfTime:

@@ -10,9 +10,9 @@ import numpy as np
 from mercer._arrays import is_sparse
 from mercer._examples import take
 from mercer.learners.catalog import Learner
-from mercer.maps.learned.choice import JUDGES, ROUNDS
+from mercer.maps.learned.choice import JUDGE_ROWS, ROUNDS
 from mercer.maps.learned.metric import ROUND_ROWS
-from mercer.selection.rivals.named import MOST_COLUMNS, Rival
+from mercer.selection.rivals.named import MOST_TREE_COLUMNS, Rival
 from mercer.selection.trainers.base import Fold, Outcome
 from mercer.selection.trainers.grid import GridTrainer
 
@@ -45,7 +45,7 @@ class RivalTrainer(GridTrainer):
         return model
 
     def keep(self, model: Any, rows: int) -> None:
-        if self.rival.learns_metric and rows >= JUDGES:
+        if self.rival.learns_metric and rows >= JUDGE_ROWS:
             self.settled = model.chosen_
 
     def work(self, n: int) -> float:
@@ -85,7 +85,7 @@ def rival_trainers(
     """Those that can be fitted on such rows: none for strings."""
     if not hasattr(X, "shape"):
         return []
-    wide = is_sparse(X) and X.shape[1] > MOST_COLUMNS
+    wide = is_sparse(X) and X.shape[1] > MOST_TREE_COLUMNS
     rivals = [r for r in rivals if not (is_sparse(X) and r.learns_metric)]
     made = [RivalTrainer(r, task, classes) for r in rivals if not (wide and r.dense)]
     for trainer in made:

@@ -11,20 +11,17 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import torch
 
-from mercer.engines.cuda.gram import CudaGram
+from mercer.engines.cuda.gram import K_SHARE, CudaGram
 from mercer.engines.cuda.solvers.smo_triton import add_image
 
 if TYPE_CHECKING:
     from mercer.engines.cuda.solvers.svm_batch import Batch
 
-#: The share of the limit that all of K may take; otherwise it is computed when it is asked for.
-KEPT = 2 / 3
-
 
 def kernel_rows(gram: CudaGram, limit: int) -> KernelRows:
     """K, kept or computed when it is needed, as the limit allows."""
     size = gram.shape[0] ** 2 * gram.dtype.itemsize
-    return KeptRows(gram) if size <= KEPT * limit else ComputedRows(gram)
+    return KeptRows(gram) if size <= K_SHARE * limit else ComputedRows(gram)
 
 
 class KernelRows(Protocol):
