@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.gram import operand as prepared
-from mercer.gram.cpu.single_precision import errors_in_single
+from mercer.gram.accuracy import errors_in_single
 from mercer.kernels import as_kernel
 
 

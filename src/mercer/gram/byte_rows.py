@@ -125,8 +125,8 @@ class GridRows:
         self, rows: slice, other: GridRows, columns: slice, out: np.ndarray, scratch: Scratch
     ) -> None:
         """Write x·z for these rows and for these rows of `other` into `out`."""
+        from mercer._tiles import whole_rows
         from mercer.gram.cpu.byte_loops import COLUMNS, ROWS, multiply
-        from mercer.gram.cpu.compiled import whole_rows
 
         words = other.codes[columns].view(np.uint32)
         packed = scratch.get("packed bytes", (words.shape[1], COLUMNS), np.dtype(np.uint32))

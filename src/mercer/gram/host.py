@@ -87,6 +87,9 @@ class HostGram(Gram):
     def symmetric(self) -> bool:
         return self.program.symmetric
 
+    def solver(self, name: str, default: Any) -> Any:
+        return default  # written for NumPy arrays
+
     @property
     def cost(self) -> Cost:
         return self._plan().cost
@@ -249,10 +252,10 @@ class HostGram(Gram):
             result += part
 
     def _fused_product(self, plan: Plan, V: np.ndarray, result: np.ndarray) -> None:
-        transposed, compiled = np.ascontiguousarray(V.T), self._filler(plan).compiled
+        transposed, filler = np.ascontiguousarray(V.T), self._filler(plan)
 
         def body(rows: slice, columns: slice, scratch: Scratch) -> None:
-            compiled.multiply(self._x, self._z, rows, transposed, result[rows])
+            filler.multiply(rows, transposed, result[rows])
 
         height = max(64, min(2048, -(-self.shape[0] // (4 * plan.threads))))
         tiling = Tiling(self.shape, (height, self.shape[1]), plan.threads)

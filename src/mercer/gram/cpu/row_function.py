@@ -25,12 +25,10 @@ from mercer._arrays import is_sparse
 from mercer._lazy import record
 from mercer.formula.nodes import Formula, statistics
 from mercer.gram import accuracy
-from mercer.gram.accuracy import Method
+from mercer.gram.accuracy import Method, movable
 from mercer.gram.byte_rows import BEFORE
-from mercer.gram.cpu.compiled import can_compile, constants
-from mercer.gram.cpu.generated import load_generated
+from mercer.gram.cpu.compiled import can_compile, constants, load_generated
 from mercer.gram.cpu.numba_row import render_row, rows_together
-from mercer.gram.cpu.single_precision import movable
 from mercer.gram.form import Program, compile_program
 from mercer.gram.operand import row_value, squared_norms
 
@@ -83,7 +81,7 @@ def row_function(
 ) -> RowFunction:
     """The function of rows of K, by columns or by products.
 
-    `single`: in float32, whatever the rows are (see `mercer.gram.cpu.single_precision`);
+    `single`: in float32, whatever the rows are (see `mercer.gram.accuracy`);
     `centered`: without the mean, where only differences are read, because that keeps more digits.
     """
     dtype = np.dtype(np.float32) if single else gram.dtype

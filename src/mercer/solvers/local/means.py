@@ -15,8 +15,7 @@ import numpy as np
 from mercer._examples import take
 from mercer._lazy import record
 from mercer.formula import simplify
-from mercer.gram.base import constant_diagonal
-from mercer.gram.dispatch import engine_for
+from mercer.gram import constant_diagonal, engine_for
 from mercer.solvers.local.line import Stretches, gaussian_of
 from mercer.solvers.local.weights import Weights
 from mercer.solvers.neighbors.search import nearest, ranking_among

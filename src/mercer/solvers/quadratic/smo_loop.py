@@ -44,7 +44,7 @@ from mercer._machine.lanes import (
     transpose_of,
 )
 from mercer.gram.operand import BLOCK, TOGETHER
-from mercer.solvers.quadratic.flat_problems import (
+from mercer.solvers.quadratic.problem import (
     COMPUTED,
     FRESH,
     IMAGE,
