@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #: The error of k, relative to its largest value, that is promised (by the bytes of a number), and
 #: what of it rounding in products, or of the data, may take. Where all columns of float32 rows hold
 #: one and the same number, or one of few, it is D/20 times as much: their sums have no more digits.
-PROMISED = {4: 1e-5, 8: 1e-12}
+PROMISED: Final = {4: 1e-5, 8: 1e-12}
 TOLERANCE = {size: 0.8 * error for size, error in PROMISED.items()}
 #: Pairs closer than this share of ‖x‖² + ‖z‖² are computed from their difference.
 CANCELED = 0.05

@@ -43,7 +43,8 @@ class Parameters:
     def children(self) -> tuple[tuple[str, Kernel], ...]:
         """The kernels among the parameters, by name."""
         if "_children" not in self.__dict__:  # kept, because it is asked for often
-            every = ((name, self.__dict__[name]) for name in _names(type(self)))
+            cls: Any = type(self)
+            every = ((name, self.__dict__[name]) for name in _names(cls))
             self.__dict__["_children"] = tuple(f for f in every if isinstance(f[1], Parameters))
         return self.__dict__["_children"]  # type: ignore[no-any-return]
 

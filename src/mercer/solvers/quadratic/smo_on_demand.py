@@ -53,10 +53,6 @@ GAP_ROUNDINGS = 4.0
 LAST_STEP, MOST_STEPS_PER_ROW = 8_000_000, 100
 
 
-#: Rows of K at a time that are added up.
-IMAGES = 64
-
-
 class Stop(threading.Event):
     """An event that compiled code can read."""
 
@@ -188,7 +184,7 @@ class Worker:
         stride = -(-n // BLOCK) * BLOCK
         if n and self.source.K is None:
             self._lay_out(rows, stride)
-        for part in cut(0, len(moved), min(IMAGES, len(self.table) // max(stride, 1))) if n else ():
+        for part in cut(0, len(moved), min(BLOCK, len(self.table) // max(stride, 1))) if n else ():
             made = self._make(moved[part], rows, stride)
             here = np.flatnonzero(place[part] >= 0)
             made[here, place[part][here]] = self.source.diagonal[moved[part][here]]
