@@ -18,7 +18,7 @@ from mercer.gram.cpu import compiled
 from mercer.gram.cpu.numba_header import header
 from mercer.gram.cpu.numba_source import NUMBA, render
 from mercer.gram.host import HostGram
-from mercer.gram.operand import CHUNK
+from mercer.gram.rows import CHUNK
 from mercer.kernels import parse
 from mercer.testing import oracle
 

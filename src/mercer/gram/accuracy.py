@@ -20,7 +20,7 @@ import numpy as np
 from mercer._arrays import is_sparse
 from mercer.formula import derive, evaluate, simplify
 from mercer.formula.nodes import Formula, statistics
-from mercer.gram.operand import Operand, squared_norms
+from mercer.gram.rows import Operand, squared_norms
 from mercer.tuning import LARGEST_SINGLE, NEAR_STEPS, SAMPLE_ROWS
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from mercer.formula.nodes import Input, is_column_product, set_size
 from mercer.gram.accuracy import CANCELED
 from mercer.gram.byte_rows import worth
 from mercer.gram.form import Program
-from mercer.gram.operand import Operand, over_sets, reduced
-from mercer.gram.rows import scatters, stays_sparse
+from mercer.gram.row_values import over_sets, reduced
+from mercer.gram.rows import Operand, scatters, stays_sparse
 from mercer.tuning import CACHE_ELEMENTS
 
 

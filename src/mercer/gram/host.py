@@ -31,10 +31,10 @@ from mercer.gram.base import (
 from mercer.gram.fill import PRODUCTS, Filler
 from mercer.gram.form import Program, form_for
 from mercer.gram.fourier_series import SERIES_VECTORS, Series, in_words
-from mercer.gram.operand import Operand, row_value
 from mercer.gram.plan import Cost, Plan, check_room, make_plan, operations
 from mercer.gram.prepare import prepare, swap_values
-from mercer.gram.rows import Rows
+from mercer.gram.row_values import row_value
+from mercer.gram.rows import Operand, Rows
 from mercer.kernels.core import Kernel
 
 

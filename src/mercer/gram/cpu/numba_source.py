@@ -20,7 +20,7 @@ from mercer.formula.ops import Sign, form_of
 from mercer.formula.profile import DISTANCES, sign_of
 from mercer.gram.cpu.numba_header import header
 from mercer.gram.form import Program
-from mercer.gram.operand import CHUNK, TOGETHER
+from mercer.gram.rows import CHUNK, TOGETHER
 
 #: Up to this many features the loop over them is written out.
 UNROLL = 8

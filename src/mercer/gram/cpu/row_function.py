@@ -6,7 +6,7 @@ into Python for each of them would take longer than the row. So the formula is c
     rows(numbers, left, Z, shape, out, chosen):    out[r, j] = k(x_r, z_j)
 
 where each x is a row of `left` (its row values, then the columns of every source) and Z are rows of
-`right` in panels of BLOCK (`mercer.gram.operand`), which the solver packs as it likes. All
+`right` in panels of BLOCK (`mercer.gram.rows`), which the solver packs as it likes. All
 statistics are loops over the columns, x·z too: with few columns that is as fast as a matrix product
 and needs no more than one row. With many, memory sets the pace, and `together` rows take little
 longer than one.
@@ -30,7 +30,8 @@ from mercer.gram.byte_rows import BEFORE
 from mercer.gram.cpu.compiled import can_compile, constants, load_generated
 from mercer.gram.cpu.numba_row import render_row, rows_together
 from mercer.gram.form import Program, compile_program
-from mercer.gram.operand import row_value, squared_norms
+from mercer.gram.row_values import row_value
+from mercer.gram.rows import squared_norms
 
 if TYPE_CHECKING:
     from mercer.gram.host import HostGram

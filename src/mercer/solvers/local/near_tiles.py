@@ -27,8 +27,7 @@ from mercer._lazy import record
 from mercer._tiles import Tiling
 from mercer.formula import Formula
 from mercer.formula.profile import Reach, reach
-from mercer.gram.operand import CHUNK
-from mercer.gram.rows import matrix
+from mercer.gram.rows import CHUNK, matrix
 from mercer.tuning import COPY_SHARE
 
 #: Rows of a panel of queries, and training examples that share a box (a chunk of the compiled

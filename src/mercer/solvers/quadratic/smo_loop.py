@@ -43,7 +43,7 @@ from mercer._machine.lanes import (
     store,
     transpose_of,
 )
-from mercer.gram.operand import BLOCK, TOGETHER
+from mercer.gram.rows import BLOCK, TOGETHER
 from mercer.solvers.quadratic.problem import (
     COMPUTED,
     FRESH,

@@ -16,7 +16,7 @@ from mercer._machine.deadline import check_time, when_over
 from mercer._machine.threads import interruptible, run_threads
 from mercer._progress import progress
 from mercer._tiles import cut
-from mercer.gram.operand import BLOCK, TOGETHER
+from mercer.gram.rows import BLOCK, TOGETHER
 from mercer.solvers.quadratic.free_newton import newton
 from mercer.solvers.quadratic.problem import (
     COMPUTED,
