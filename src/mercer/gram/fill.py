@@ -80,7 +80,7 @@ class Filler:
         self.compiled.module.multiply(self.compiled.numbers, *operands, V, out)
 
     def _of_loop(self, rows: slice, columns: slice) -> list[Any]:
-        """What the compiled loop reads: rows of each direct source, and row values."""
+        """The operands of the compiled loop: rows of each direct source, and row values."""
         operands: list[Any] = []
         for key in self.program.direct:
             operands += [np.ascontiguousarray(self.x.dense(key, rows)), self.z.packed(key)]
