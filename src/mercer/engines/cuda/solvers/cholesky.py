@@ -21,14 +21,14 @@ from mercer.solvers.linear.factor import Factor, warn_condition, warn_indefinite
 from mercer.tuning import FEW_DIGITS
 
 #: Columns of a block.
-BLOCK_COLUMNS = 4096
+FACTOR_COLUMNS = 4096
 #: Corrections of a solution by its own residual, at most, and the residual that is good enough.
 REFINEMENTS, GOOD = 4, 1e-7
 #: A residual that is worth a word.
 ROUGH = 1e-3
 
 
-def cholesky_in_place(A: torch.Tensor, block: int = BLOCK_COLUMNS) -> bool:
+def cholesky_in_place(A: torch.Tensor, block: int = FACTOR_COLUMNS) -> bool:
     """L in the lower triangle of A; False, with A spoiled, where A is not positive definite."""
     n = len(A)
     for part in cut(0, n, block):
@@ -48,7 +48,7 @@ def cholesky_in_place(A: torch.Tensor, block: int = BLOCK_COLUMNS) -> bool:
 
 
 def solve_lower(
-    L: torch.Tensor, B: torch.Tensor, block: int = BLOCK_COLUMNS, first: int = 0
+    L: torch.Tensor, B: torch.Tensor, block: int = FACTOR_COLUMNS, first: int = 0
 ) -> None:
     """L⁻¹B in place of B; rows of B before `first` are zero."""
     for rows in cut(first, len(L), block):
@@ -58,7 +58,7 @@ def solve_lower(
         B[rows] = torch.linalg.solve_triangular(L[rows, rows], B[rows], upper=False)
 
 
-def solve_upper(L: torch.Tensor, B: torch.Tensor, block: int = BLOCK_COLUMNS) -> None:
+def solve_upper(L: torch.Tensor, B: torch.Tensor, block: int = FACTOR_COLUMNS) -> None:
     """L⁻ᵀB in place of B."""
     for rows in reversed(list(cut(0, len(L), block))):
         if rows.stop < len(L):
@@ -68,7 +68,7 @@ def solve_upper(L: torch.Tensor, B: torch.Tensor, block: int = BLOCK_COLUMNS) ->
 
 def columns_of_identity(like: torch.Tensor) -> Iterator[tuple[slice, torch.Tensor]]:
     """Blocks of columns of an identity matrix with the shape of another matrix."""
-    for part in cut(0, len(like), BLOCK_COLUMNS):
+    for part in cut(0, len(like), FACTOR_COLUMNS):
         columns = torch.zeros_like(like[:, part])
         columns[part].fill_diagonal_(1.0)
         yield part, columns

@@ -16,7 +16,7 @@ from mercer._linalg import mirror
 from mercer._tiles import cut
 from mercer.engines.cuda.memory import room_for
 from mercer.engines.cuda.solvers.cholesky import (
-    BLOCK_COLUMNS,
+    FACTOR_COLUMNS,
     cholesky_in_place,
     solve_lower,
     solve_upper,
@@ -45,11 +45,11 @@ def factorized(
             squares_of_inverse(A)
             A *= -0.5 * y.shape[1]
             A.addmm_(alpha, alpha.T, alpha=0.5)
-            mirror(A.T, BLOCK_COLUMNS)
+            mirror(A.T, FACTOR_COLUMNS)
     return host(alpha), logdet, A if slopes else None
 
 
-def invert_lower(L: torch.Tensor, block: int = BLOCK_COLUMNS) -> None:
+def invert_lower(L: torch.Tensor, block: int = FACTOR_COLUMNS) -> None:
     """L⁻¹ in the lower triangle in place of L, from the last block of columns to the first.
 
     Of a block of columns, (L⁻¹)₂₁ = −(L⁻¹)₂₂ L₂₁ (L₁₁)⁻¹, where (L⁻¹)₂₂ is there already.
@@ -64,7 +64,7 @@ def invert_lower(L: torch.Tensor, block: int = BLOCK_COLUMNS) -> None:
             L[rows, part] = -(L[rows, stop : rows.stop] @ below[: rows.stop - stop])
 
 
-def squares_of_inverse(L: torch.Tensor, block: int = BLOCK_COLUMNS) -> None:
+def squares_of_inverse(L: torch.Tensor, block: int = FACTOR_COLUMNS) -> None:
     """LᵀL, its lower triangle, in place of L: a block of rows needs only itself and those below."""
     for part in cut(0, len(L), block):
         L[part, : part.stop] = L[part.start :, part].T @ L[part.start :, : part.stop]
