@@ -45,7 +45,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _former_home(name: str) -> Any:
-    """What version 0.2 had under that name here, with a warning that says where it is; or None."""
+    """Find what version 0.2 had under that name, and warn of where it is now; None if nothing."""
     from importlib import import_module
 
     from mercer._deprecated import warn_of

@@ -40,7 +40,8 @@ def _suggesting(init: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(init)
     def checked(self: Any, *values: Any, **named: Any) -> None:
-        if hasattr(self, "_former"):
+        former = getattr(self, "_former", {})
+        if not former.keys().isdisjoint((*known[: len(values)], *named)):
             by_position = modern(type(self), dict(zip(known, values, strict=False)))
             values = (*by_position.values(), *values[len(known) :])
             named = modern(type(self), named)

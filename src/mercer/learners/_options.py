@@ -136,10 +136,10 @@ def finite_dims(kernel: Kernel, n_features: int | None) -> int | None:
     return int(size)
 
 
-def check_path(learner: Any, name: str) -> None:
+def refuse_number_beside_path(learner: Any, name: str) -> None:
     """Refuse a number beside a path: ``alphas=`` lists what ``alpha="auto"`` chooses from."""
-    value, path = getattr(learner, name), getattr(learner, f"{name}s")
-    if path is not None and not (isinstance(value, str) and value == "auto"):
+    value = getattr(learner, name)
+    if not (isinstance(value, str) and value == "auto"):
         raise ValueError(
             f"{name}={value!r} leaves nothing to choose: {name}s= lists what 'auto' chooses from, "
             f"so give one of the two"

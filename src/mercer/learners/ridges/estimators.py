@@ -30,10 +30,10 @@ from mercer.kernels.estimators import NumbersBeside, estimator, parameter
 from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import ClassifierMixin, RegressorMixin, as_scores, labels_at
 from mercer.learners._options import (
-    check_path,
     check_width,
     finite_dims,
     labeled,
+    refuse_number_beside_path,
     warn_if_stopped,
     weights_or_none,
 )
@@ -89,8 +89,8 @@ class RidgeBase(Stepwise, KernelLearner):
     ) -> tuple[np.ndarray, bool]:
         """λ for each target, or the path that all share; `single` precision asks for more."""
         targets = columns.shape[1]
-        check_path(self, "alpha")
         if self.alphas is not None:
+            refuse_number_beside_path(self, "alpha")
             return np.atleast_1d(np.asarray(self.alphas, dtype=np.float64)), True
         if isinstance(self.alpha, str):
             intercept = bool(self.fit_intercept)

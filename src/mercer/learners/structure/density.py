@@ -17,7 +17,7 @@ from mercer.formula import Formula, simplify
 from mercer.kernels import DEFAULT, Kernel
 from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import KernelLearner
-from mercer.learners._options import check_path, weights_or_none
+from mercer.learners._options import refuse_number_beside_path, weights_or_none
 from mercer.learners.smoothers import divide
 from mercer.solvers.density.likelihood import likeliest_bandwidth, log_sums
 from mercer.solvers.density.shape import Shape, shape_of
@@ -89,7 +89,8 @@ class KernelDensity(KernelLearner):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the examples and choose the bandwidth. `y` is ignored."""
         X, _ = self._start(X)
-        check_path(self, "bandwidth")
+        if self.bandwidths is not None:
+            refuse_number_beside_path(self, "bandwidth")
         shape_of(self.kernel_, self._columns(X))  # says now what has no density
         weight = weights_or_none(sample_weight, X)
         if weight is not None and not weight.all():
