@@ -55,9 +55,9 @@ def _former_home(name: str) -> Any:
         warn_of(f"mercer.{name}", f"`import mercer.{name}`", "what packages may use is in extend")
         return import_module(f"{__name__}.{name}")
     if module is None and name[:1].isupper():
-        from mercer import kernels
+        from mercer.kernels.catalog import KERNELS
 
-        module = "mercer.kernels" if name in kernels.KERNELS else None
+        module = "mercer.kernels" if name in KERNELS else None
     if module is None:
         return None
     warn_of(f"mercer.{name}", f"{module}.{name}")

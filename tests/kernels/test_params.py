@@ -12,7 +12,8 @@ from sklearn.base import clone
 
 import mercer
 from mercer import Gaussian, Linear, Polynomial
-from mercer.kernels import KERNELS, Bilinear, Kernel, examples, leaves, parse
+from mercer.kernels import Bilinear, Kernel, parse
+from mercer.kernels.catalog import KERNELS, examples, leaves
 
 
 def test_parameters_have_nested_names() -> None:

@@ -11,7 +11,8 @@ from scipy.spatial.distance import pdist
 
 import mercer
 from mercer import Gaussian, Laplacian, Linear, Matern, Polynomial
-from mercer.kernels import DEFAULT, KERNELS, examples, parse
+from mercer.kernels import DEFAULT, parse
+from mercer.kernels.catalog import KERNELS, examples
 from mercer.kernels.parameters.widths import MEDIAN_ROWS, Spread, as_width
 
 RNG = np.random.default_rng(0)

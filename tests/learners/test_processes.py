@@ -246,7 +246,7 @@ def test_standard_deviations_are_those_of_new_targets(make, noise):
 def test_many_rows_begin_on_some(monkeypatch):
     from mercer.learners.processes import base
 
-    monkeypatch.setattr(base, "CLIMB_ROWS", 14)
+    monkeypatch.setattr(base, "CHOOSING_ROWS", 14)
     model = GaussianProcessRegressor(Gaussian(1.0), random_state=0).fit(X, Y)
     monkeypatch.undo()
     direct = GaussianProcessRegressor(Gaussian(1.0), random_state=0).fit(X, Y)

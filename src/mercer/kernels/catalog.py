@@ -137,7 +137,8 @@ def kernel(cls: K) -> K:
 
     Examples
     --------
-    >>> from mercer.kernels import KERNELS, SquaredDistance
+    >>> from mercer.kernels import SquaredDistance
+    >>> from mercer.kernels.catalog import KERNELS
     >>> KERNELS["SquaredDistance"] is SquaredDistance
     True
     """
@@ -174,7 +175,8 @@ def leaves() -> tuple[type[Kernel], ...]:
 
     Examples
     --------
-    >>> from mercer.kernels import Gaussian, leaves
+    >>> from mercer import Gaussian
+    >>> from mercer.kernels.catalog import leaves
     >>> Gaussian in leaves()
     True
     """

@@ -20,7 +20,9 @@ from mercer._deprecated import ENDS, modern, warn_of
 from mercer._notices import warn
 from mercer._parameters import Anything, Check, Count, Either, Maybe, Number, OneOf
 from mercer._suggest import ARGUMENTS_HERE, nearest, suggest
-from mercer.kernels import BESIDE, KERNELS, Kernel, as_kernel
+from mercer.kernels import Kernel, as_kernel
+from mercer.kernels.catalog import KERNELS
+from mercer.kernels.grammar import BESIDE
 from mercer.kernels.parameters import WORDS, is_number
 
 C = TypeVar("C", bound=type)

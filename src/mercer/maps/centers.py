@@ -28,12 +28,10 @@ from mercer._linalg import add_to_diagonal, cholesky, inverse_lower, solve_lower
 from mercer._machine.threads import single_threaded_blas, threads_for
 from mercer._tiles import Scratch, Tiling, cut, sweep
 from mercer.gram import Gram
-from mercer.tuning import MATRIX_PANEL_ROWS
+from mercer.tuning import CHOOSING_ROWS, PANEL_ROWS
 
 #: Draws of "kmeans++" with new distances in between; more centers than that are drawn in groups.
 CENTER_DRAWS = 256
-#: Examples that approximate leverage scores are made from, at most.
-LEVERAGE_ROWS = 1000
 #: Entries of K that are there at a time while scores are computed.
 SCORE_ENTRIES = 4_000_000
 
@@ -100,7 +98,7 @@ def leverage_scores(gram: Gram, total: float, random: np.random.RandomState) -> 
     examples.
     """
     n = gram.shape[0]
-    sample = np.arange(n) if n <= LEVERAGE_ROWS else np.sort(random.permutation(n)[:LEVERAGE_ROWS])
+    sample = np.arange(n) if n <= CHOOSING_ROWS else np.sort(random.permutation(n)[:CHOOSING_ROWS])
     K = host(center_matrix(gram, sample))
     share = len(sample) / n
     ridge = _ridge_for(np.linalg.eigvalsh(K) / share, min(total, 0.5 * len(sample)))
@@ -228,7 +226,7 @@ def _orthogonalize(
         out[rows] = (columns[rows] - done[rows] @ own) @ right
 
     with single_threaded_blas():
-        sweep(Tiling((n, 1), (MATRIX_PANEL_ROWS, 1), threads), body, "pivoted Cholesky")
+        sweep(Tiling((n, 1), (PANEL_ROWS, 1), threads), body, "pivoted Cholesky")
 
 
 # --- centers that are given -------------------------------------------------------------------

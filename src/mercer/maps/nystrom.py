@@ -30,10 +30,7 @@ from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import estimator, parameter
 from mercer.maps._base import KernelMap, dtype_of, n_rows
 from mercer.maps.centers import CenterChoice, choose_centers, given_index, uniform_centers
-
-#: Rows of K that are multiplied at a time: with 200 centers they take 400 kB, which a core's cache
-#: holds.
-PANEL_ROWS = 256
+from mercer.tuning import PANEL_ROWS
 
 
 @estimator

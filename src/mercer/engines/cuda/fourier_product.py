@@ -21,7 +21,7 @@ import torch
 from mercer._tiles import cut
 from mercer.engines.cuda.ops import STEP_NUMBERS
 from mercer.formula.nodes import Input
-from mercer.gram.fourier_product import ACCURACY
+from mercer.gram.fourier_product import SERIES_ACCURACY
 from mercer.gram.fourier_series import (
     SERIES_COLUMNS,
     Price,
@@ -50,7 +50,7 @@ def series_of(gram: Any, vectors: int) -> list[Series]:
 
     is_single = gram.torch_dtype == torch.float32
     rough = is_single and gram.precision == "fast"
-    accuracy = FAST_ACCURACY if rough else ACCURACY[4 if is_single else 8]
+    accuracy = FAST_ACCURACY if rough else SERIES_ACCURACY[4 if is_single else 8]
     found = cheaper_series(gram, vectors, PRICE, FEW_PAIRS, ends, accuracy)
     return [] if found is None else found[1]
 

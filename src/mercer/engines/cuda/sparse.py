@@ -19,7 +19,6 @@ from mercer.engines.cuda.memory import device_limit
 from mercer.engines.cuda.methods import look, rounding, tolerance_of
 from mercer.engines.cuda.ops import STEP_NUMBERS
 from mercer.engines.cuda.rows import DeviceSide, largest_of, row_vector
-from mercer.engines.cuda.streamed import RESIDENT
 from mercer.formula import Formula
 from mercer.formula.inputs import check_finite, numeric
 from mercer.formula.nodes import ROOT, Input, statistics
@@ -27,6 +26,7 @@ from mercer.gram.accuracy import Method, needs_double, slope_between
 from mercer.gram.base import simplified
 from mercer.gram.form import compile_program, form_of
 from mercer.gram.rows import check_widths, numeric_inputs
+from mercer.tuning import WORK_SHARE
 
 #: Share of numbers that are stored, below which a sparse product is the faster one.
 SPARSE_SHARE = 1 / 200
@@ -57,7 +57,7 @@ def _stay_sparse(formula: Formula, sides: list[Any], device: torch.device) -> bo
     if not plain or any(node.op in dense for node in statistics(formula)):
         return False
     stored, entries = sum(side.nnz for side in sides), sum(np.prod(s.shape) for s in sides)
-    return stored < SPARSE_SHARE * entries or 12 * entries > RESIDENT * device_limit(device)
+    return stored < SPARSE_SHARE * entries or 12 * entries > WORK_SHARE * device_limit(device)
 
 
 class SparseRows:

@@ -23,9 +23,8 @@ from mercer.formula.inputs import check_finite, numeric
 from mercer.gram.base import Body, Gram, check_factor, check_has_diagonal, indices_of, simplified
 from mercer.gram.plan import Cost
 from mercer.kernels.core import Kernel
+from mercer.tuning import WORK_SHARE
 
-#: The share of the device's memory that rows may take at rest; beyond it they are streamed.
-RESIDENT = 0.25
 #: Copies of a row on the device: itself, two parts in half precision, and a second chunk that is
 #: being transferred, with its own parts.
 COPIES: Final = 5
@@ -37,7 +36,7 @@ def too_large(X: Any, Z: Any = None) -> bool:
     """Whether these host rows are streamed over the device rather than kept there."""
     if not isinstance(X, np.ndarray) or X.ndim != 2:
         return False
-    return COPIES * X.nbytes > RESIDENT * device_limit(_device_for(Z))
+    return COPIES * X.nbytes > WORK_SHARE * device_limit(_device_for(Z))
 
 
 def _device_for(Z: Any) -> torch.device:
@@ -126,7 +125,7 @@ class StreamedGram(DeviceGram):
     def chunk(self) -> int:
         """Rows that are on the device at a time."""
         per_row = COPIES * self._rows.shape[1] * self.dtype.itemsize
-        room = int(RESIDENT * device_limit(self.device) / per_row)
+        room = int(WORK_SHARE * device_limit(self.device) / per_row)
         return max(1, min(STREAMED_ROWS, room, len(self._rows)))
 
     def chunks(self, step: int | None = None) -> Iterator[tuple[slice, torch.Tensor]]:

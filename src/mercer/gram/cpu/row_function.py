@@ -104,7 +104,7 @@ def _with_norms(gram: HostGram, program: Program, dtype: np.dtype) -> np.ndarray
     key, matrix = source.rows, side.matrices[source.rows]
     if others or source.node.op != "sqdist" or matrix.shape[1] < tuning.NORM_COLUMNS:
         return None
-    if dtype.itemsize * math.prod(matrix.shape) > tuning.NORM_COPY_SHARE * gram.limit_bytes:
+    if dtype.itemsize * math.prod(matrix.shape) > tuning.COPY_SHARE * gram.limit_bytes:
         return None
     with np.errstate(over="ignore"):
         kept = side.centers.get(key) is None and key in side.norms

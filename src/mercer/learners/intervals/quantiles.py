@@ -15,9 +15,10 @@ from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._device import RegressorMixin
 from mercer.learners.intervals.deletion import Deletions
-from mercer.learners.ridges.leave_one_out import PENALTY_ROWS, leave_one_out_alpha
+from mercer.learners.ridges.leave_one_out import leave_one_out_alpha
 from mercer.learners.svms.shared import SupportVectorBase, weights_of
 from mercer.solvers.quadratic.problem import Task, pinball
+from mercer.tuning import CHOOSING_ROWS
 
 
 @estimator
@@ -106,8 +107,8 @@ class KernelQuantileRegressor(RegressorMixin, SupportVectorBase):
         rows = np.flatnonzero(weights)
         if len(rows) < 2:  # nothing is left without the only one
             return 1.0 / penalty
-        if len(rows) > PENALTY_ROWS:
-            rows = np.sort(np.random.default_rng(0).choice(rows, PENALTY_ROWS, replace=False))
+        if len(rows) > CHOOSING_ROWS:
+            rows = np.sort(np.random.default_rng(0).choice(rows, CHOOSING_ROWS, replace=False))
         part = host(X)[np.ix_(rows, rows)] if self.kernel_.takes_matrix else host(take(X, rows))
         try:
             left = Deletions(host_gram(self.kernel_, part), y[rows], penalty, True).residuals

@@ -125,7 +125,7 @@ class DualPerceptron:
         self._allowed = np.inf
         self._background = Background(1)
         self._tell = listener()
-        large = self.scores.size >= tuning.COMPILED_SCORES
+        large = self.scores.size >= tuning.PLAIN_STEPS
         self._walk_leaf: Any = with_callees(walk_leaf, RULE) if large else walk_leaf
 
     # --- the order of visits ----------------------------------------------------------------

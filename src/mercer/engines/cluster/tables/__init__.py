@@ -25,11 +25,10 @@ from mercer.engines.cluster.pieces import Block, Changed, ParquetFrame, Piece
 from mercer.engines.cluster.pool import Call, gather
 from mercer.engines.cluster.tables.lines import lines_of
 from mercer.engines.cluster.tables.sources import ENDINGS, files_of, groups_of, kind_of
+from mercer.tuning import WORK_SHARE
 
 #: Rows that are looked at, and pieces that they are drawn from, at most.
 LOOKED_AT_ROWS, PIECES = 20_000, 64
-#: The share of the memory limit beyond which a file is read in pieces: text grows as it is read.
-TEXT_SHARE = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +98,7 @@ def in_pieces(source: str, format: str | None = None) -> bool:
     if (format or ENDINGS.get(path.suffix, "")) not in ("csv", "tsv", "parquet"):
         return False
     settings = get_config()
-    return settings.cluster is not None or path.stat().st_size > TEXT_SHARE * settings.memory_bytes
+    return settings.cluster is not None or path.stat().st_size > WORK_SHARE * settings.memory_bytes
 
 
 def table_of(frame: Any) -> Table:

@@ -18,12 +18,12 @@ from mercer._tiles import cut
 from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.memory import room_for
 from mercer.solvers.linear.factor import Factor, warn_condition, warn_indefinite
-from mercer.tuning import FEW_DIGITS
+from mercer.tuning import CORRECTIONS, FEW_DIGITS
 
 #: Columns of a block.
 FACTOR_COLUMNS = 4096
-#: Corrections of a solution by its own residual, at most, and the residual that is good enough.
-REFINEMENTS, GOOD = 4, 1e-7
+#: The residual of a corrected solution that is good enough.
+GOOD = 1e-7
 #: A residual that is worth a word.
 ROUGH = 1e-3
 
@@ -136,7 +136,7 @@ class DeviceFactor:
         X = self._once(flat)
         size = flat.norm(dim=0).clamp_min(torch.finfo(torch.float64).tiny)
         best, kept = float("inf"), X
-        for _ in range(REFINEMENTS):
+        for _ in range(CORRECTIONS):
             residual = flat - self._of.times(X, self._alpha)
             worst = float((residual.norm(dim=0) / size).max())
             if not worst < 0.5 * best:

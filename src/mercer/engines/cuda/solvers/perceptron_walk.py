@@ -25,7 +25,7 @@ from mercer.engines.cuda.triton_launch import current
 #: Scores in registers: rows of a block times outputs.
 SCORES = 8192
 #: Rows of a block at most.
-BLOCK_ROWS = 512
+STRIP_ROWS = 512
 #: Scores that a program of the second kind holds.
 APPLIED = 1024
 
@@ -171,7 +171,7 @@ def _apply(  # type: ignore[no-untyped-def]
 def block_rows(outputs: int) -> int:
     """Examples whose scores fit one program."""
     width = 1 << (max(outputs, 1) - 1).bit_length()
-    return max(16, min(BLOCK_ROWS, SCORES // width))
+    return max(16, min(STRIP_ROWS, SCORES // width))
 
 
 def _options(rule: Any) -> tuple[dict[str, Any], dict[str, Any]]:
