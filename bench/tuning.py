@@ -204,7 +204,6 @@ SWEEP: list[tuple[str, str, Any, Any]] = [
     ("NEAR_COLUMNS", "neighbors 4000 × 5", 0, NEVER),
     ("ORDERED_NUMBERS", "neighbors 4000 × 5", 0, NEVER),
     ("QUERY_NUMBERS", "neighbors 3000 × 100", 4000, NEVER),
-    ("WALK_ROWS", "perceptron 5000 × 50", 256, NEVER),
     ("LEAF_ROWS", "perceptron 5000 × 50", 16, 4096),
     ("LEAF_UPDATES", "perceptron 5000 × 50", 0, NEVER),
     ("PLAIN_STEPS", "perceptron 200 × 5", 0, NEVER),

@@ -10,7 +10,8 @@ from typing import Final
 
 # --- K on the host: bench/gaussian_gram.py, bench/toll.py, bench/shapes.py -----------------------
 
-#: Rows of a panel under a matrix product, or of one of Φ, at most.
+#: Rows of a panel under a matrix product, or of one of Φ, at most; rows that wait for one product
+#: together.
 PRODUCT_ROWS = 1024
 #: Rows of a panel whose temporaries stay in a core's cache; below that many a product runs at half
 #: the rate.
@@ -304,8 +305,6 @@ UNSCALED_RANGE: Final = 2.0**-40, 2.0**40
 
 # --- perceptrons: bench/freund_schapire.py ---------------------------------------------------
 
-#: Rows that wait for one product together: more rows, a better shape of the product.
-WALK_ROWS = 4096
 #: Rows walked in sequence, with scores that were computed together, and rows of a thread at least:
 #: fewer cost more small products, which run at half the rate, more cost longer columns of K.
 LEAF_ROWS = 256

@@ -55,9 +55,9 @@ class Part:
     def __init__(self, learn: Rows, judge: Rows) -> None:
         (self.X, self.Y, self.w), self.judge = learn, judge
 
-    def least(self, found: tuple[np.ndarray, Fitted]) -> float:
+    def least(self, step: tuple[np.ndarray, Fitted]) -> float:
         """The mean error of the rows that judge, at the λ that is best for them."""
-        return float(np.average(found[0], axis=0, weights=self.judge[2]).min())
+        return float(np.average(step[0], axis=0, weights=self.judge[2]).min())
 
     def inputs(self, kind: str) -> tuple[np.ndarray, np.ndarray]:
         """Both kinds of rows as a kernel takes them."""
@@ -80,19 +80,19 @@ def family(inputs: str, norm: float | str, metric: str, columns: int) -> list[Me
     wide = columns > MOST_WEIGHTED
     kinds = (("values",) if wide else ("values", "both")) if inputs == "auto" else (inputs,)
     norms = (1.0, 2.0) if norm == "auto" else (float(norm),)
-    found = []
+    members = []
     for kind, p in product(kinds, norms):
         metrics: tuple[str, ...] = (metric,)
         if metric == "auto":
             full = p == 2 and (2 if kind == "both" else 1) * columns <= MOST_FULL
             metrics = ("fixed",) if wide else ("diagonal", "full") if full else ("diagonal",)
-        found += [Member(kind, p, one) for one in metrics]
-    return found
+        members += [Member(kind, p, one) for one in metrics]
+    return members
 
 
 @record
 class Search:
-    """What is tried inside a round: lengths and powers unless they are given, and λ."""
+    """Values to try inside a round: lengths and powers, unless they are given, and λ."""
 
     length: float | None
     power: float | None
@@ -178,28 +178,28 @@ def _chain(
     hints: list[Shape] | None,
     stops: bool = False,
 ) -> Chain:
-    """Solutions of up to so many rounds, each with its error on the rows that judge.
+    """Solutions of up to `rounds` rounds, each with its error on the rows that judge.
 
     `hints`: the shapes that were best before, by round. `stops`: at the first round that is worse.
     """
     (Z, T), Y = part.inputs(member.inputs), part.judge[1]
     mean = np.average(part.Y, axis=0, weights=part.w)
-    found: Chain = []
+    chain: Chain = []
     root: np.ndarray | None = None
     rounds = 0 if member.metric == "fixed" else rounds
     for i in range(rounds + 1):
-        before = found[-1][1] if found else None
+        before = chain[-1][1] if chain else None
         shapes = [hints[min(i, len(hints) - 1)]] if hints else search.shapes(member.norm, before)
         fitted = best_of(shapes, root, Z, part.Y - mean, part.w, search.penalties)
         guess = (fitted.kernel.gram(T, Z) @ fitted.path).reshape(len(T), -1, Y.shape[1])
-        found.append((np.square(guess + mean - Y[:, None]).sum(axis=2), fitted))
-        if i == rounds or (stops and i and part.least(found[i]) >= part.least(found[i - 1])):
+        chain.append((np.square(guess + mean - Y[:, None]).sum(axis=2), fitted))
+        if i == rounds or (stops and i and part.least(chain[i]) >= part.least(chain[i - 1])):
             break
         diagonal = member.metric == "diagonal"
         root = bent(outer_product(fitted.kernel, Z, Z, fitted.coef, part.w, diagonal))
         if root is None:
             break
-    return found
+    return chain
 
 
 def _recipe(
@@ -210,7 +210,7 @@ def _recipe(
     least: int,
     search: Search,
 ) -> Recipe:
-    """What the folds agree on: rounds, shapes of the first, λ in the middle, the last by errors.
+    """The choice of all folds: rounds, shapes of the first, λ in the middle, the last by errors.
 
     Leave-one-out errors of the last solution would take too small a λ: M has seen every row.
     """
@@ -218,8 +218,8 @@ def _recipe(
     every = range(min(map(len, chains)))
     # Each fold is judged with the λ that it would have taken.
     judged = [
-        np.concatenate([wrong[:, search.penalties == f.penalty][:, 0] for wrong, f in found])
-        for found in ([chain[i] for chain in chains] for i in every)
+        np.concatenate([wrong[:, search.penalties == f.penalty][:, 0] for wrong, f in steps])
+        for steps in ([chain[i] for chain in chains] for i in every)
     ]
     at = every[-1] if rounds is not None else _earliest(judged, w, least)
     shapes = tuple(fitted.shape for _, fitted in chains[0][: at + 1])

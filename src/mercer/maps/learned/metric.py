@@ -63,7 +63,7 @@ def metric_for(
     search: Search,
     least: int = 0,
 ) -> tuple[Recipe, Inputs, list[np.ndarray]]:
-    """What is chosen for rows without copies; their inputs, and A after each round."""
+    """The recipe for rows without copies; their inputs, and A after each round."""
     with single_threaded_blas():  # the same metric, however many threads there are
         recipe = chosen(X, Y, w, members, rounds, search, least)
         inputs = Inputs.of(recipe.member.inputs, X, w)
@@ -73,7 +73,7 @@ def metric_for(
 
 @estimator
 class LearnedMetric(FeatureMap):
-    """x ↦ M^½ x, M learned from targets: columns that do not matter fade, others stretch.
+    """x ↦ M^½ x, M learned from targets: columns that matter less shrink.
 
     Put it before any learner that goes by distances: neighbors, support vector machines, Gaussian
     processes. The metric is that of `mercer.RFMRegressor`, found in the same way.

@@ -93,7 +93,7 @@ class DualPerceptron:
         bias: np.ndarray | None = None,
         tally: Tally | None = None,
         weights: np.ndarray | None = None,
-        block: int = tuning.WALK_ROWS,
+        block: int = tuning.PRODUCT_ROWS,
         leaf: int = tuning.LEAF_ROWS,
     ) -> None:
         self.gram: Gram = gram
