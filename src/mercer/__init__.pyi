@@ -1,4 +1,5 @@
 # What type checkers see, and what `__init__.py` loads on first use.
+from mercer.kernels import names as _names  # noqa: F401
 from mercer import data as data
 from mercer import extend as extend
 from mercer import gram as gram

@@ -24,14 +24,6 @@ class Conditions:
     up: np.ndarray
     low: np.ndarray
 
-    def worst_pairs(self, groups: list[np.ndarray]) -> np.ndarray:
-        """The rows that should grow and shrink most in each group."""
-        rows = []
-        for members in groups:
-            for score, allowed in ((self.excess, self.up), (-self.excess, self.low)):
-                rows.append(np.where(allowed & members, score, -np.inf).argmax())
-        return np.array(rows) % self.excess.shape[1]
-
     def violations(self) -> Iterator[np.ndarray]:
         """By how much each row should grow, then by how much it should shrink."""
         for score, allowed in ((self.excess, self.up), (-self.excess, self.low)):
