@@ -23,7 +23,7 @@ CLEAN = (
     "gram", "formula", "_machine", "_arrays.py", "_config.py", "_deprecated.py", "_examples.py",
     "_figures.py", "_json.py", "_lazy.py", "_linalg.py", "_notices.py", "_parameters.py",
     "_plugins.py", "_progress.py", "_steps.py", "_suggest.py", "_tiles.py", "__init__.py",
-    "expansion.py", "extend.py", "tuning.py",
+    "expansion.py", "extend.py", "tuning.py", "maps", "engines/cluster",
 )  # fmt: skip
 #: What no docstring begins with.
 NO_BEGINNING = {

@@ -1,5 +1,4 @@
 # What type checkers see, and what `__init__.py` loads on first use.
-from mercer.kernels import names as _names  # noqa: F401
 from mercer import data as data
 from mercer import extend as extend
 from mercer import gram as gram
@@ -29,6 +28,7 @@ from mercer.expansion import KernelExpansion as KernelExpansion
 from mercer.gram import Gram as Gram
 from mercer.gram import distance_to_mean as distance_to_mean
 from mercer.kernels import Kernel as Kernel
+from mercer.kernels import names as _names  # noqa: F401
 from mercer.kernels import parse as parse
 from mercer.kernels.columnwise import ChiSquared as ChiSquared
 from mercer.kernels.columnwise import Periodic as Periodic

@@ -207,7 +207,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
         check_memory(
             n, width, n * width * out.itemsize, "Take fewer rows or a smaller n_components."
         )
-        # The precision of fit decided what is rounding; a Gram takes the wider type of its operands.
+        # The precision of fit decided what is rounding; a Gram takes its operands' wider type.
         A = self.normalization_.astype(self._dtype, copy=False)
         A = A if self._kept is None else A[self._kept]
         if self._precomputed:

@@ -225,7 +225,7 @@ def as_frame(X: Any, names: list[str] | None = None) -> Any:
 
 
 def _numbers(column: Any) -> np.ndarray:
-    """Values as float64: times as seconds, truths as 0 and 1; text that is none of these is missing."""
+    """Values as float64: times as seconds, truths as 0 and 1; other text is missing."""
     import pandas as pd
 
     if column.dtype.kind == "M" or hasattr(column.dtype, "tz"):

@@ -167,7 +167,7 @@ class EmailFeatures(TransformerMixin, BaseEstimator):
 
     def _read_all(self, messages: list[Any], rows: _Rows) -> None:
         limits = self._limits()
-        names = sorted(self._groups(), key="encoding".__eq__)  # last: it names the faults of the others
+        names = sorted(self._groups(), key="encoding".__eq__)  # last: it counts all faults
         with progress("reading mail", len(messages)) as bar:
             for message in messages:
                 mail = read_mail(message, limits)
@@ -217,7 +217,8 @@ class _Rows:
         for group, counts in groups.items():
             for feature, times in counts.items():
                 name = f"{group}={feature}"
-                column = vocabulary.setdefault(name, len(vocabulary)) if self.grow else vocabulary.get(name)
+                new = len(vocabulary)
+                column = vocabulary.setdefault(name, new) if self.grow else vocabulary.get(name)
                 if column is not None:
                     self._columns.append(column)
                     self._counts.append(times)
