@@ -165,7 +165,8 @@ class Chunks:
         if chunks.sizes != self.sizes:
             raise ValueError(
                 f"X is in pieces of {_few(self.sizes)} rows and y in pieces of "
-                f"{_few(chunks.sizes)}: both need the same cuts (X.rechunk, or partitions of one data frame)"
+                f"{_few(chunks.sizes)}: both need the same cuts (X.rechunk, or partitions of one "
+                "data frame)"
             )
         return chunks
 

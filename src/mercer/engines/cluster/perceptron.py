@@ -8,7 +8,7 @@ a chunk in the order in which they were drawn.
 Mixed (iterative parameter mixing; McDonald, Hall and Mann 2010): in every epoch each chunk is
 walked by itself from the same predictor, all at a time, and the mean of what they became is the
 next predictor. That is not the textbook's sequence of updates, though it also separates what can be
-separated. Only so many points as the budget allows survive an epoch: those with the largest
+separated. The points that the budget allows survive an epoch: those with the largest
 ‖αφ(x)‖.
 """
 
