@@ -87,9 +87,10 @@ def matrix(
     if kind != "real":  # a tenth of the columns is empty, and a share of the others is not
         X = rng.integers(1, 256, (n, d)) * (rng.random((n, d)) < share)
         X[:, ::10] = 0
-        X = sp.csr_array(X / 255) if kind == "sparse" else X / (255 if kind == "bytes" else 254.3)
-    V = rng.normal(size=(n, vectors))
-    return lambda: kernel.gram(X) @ V if vectors else kernel(X)
+        X = X / 255 if kind == "bytes" else X * rng.random((n, d))  # off every grid
+        X = sp.csr_array(X) if kind == "sparse" else X
+    V, Z = rng.normal(size=(n, vectors)), X[::2]
+    return lambda: kernel.gram(Z, X) @ V if vectors else kernel(X)
 
 
 def wave(n: int, d: int, targets: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -114,7 +115,6 @@ PROBLEMS: dict[str, Callable[[], Callable[[], Any]]] = {
     "SVC 6000 × 10, C = 100": lambda: fitted("KernelSVC", *rows(6000, 10), C=100.0),
     "SVC 6000 × 8 binary": lambda: fitted("KernelSVC", *rows(6000, 8, "binary")),
     "SVC 2000 × 200": lambda: fitted("KernelSVC", *rows(2000, 200)),
-    "SVC 2000 × 100": lambda: fitted("KernelSVC", *rows(2000, 100)),
     "SVC 3000 × 30, 50 classes": lambda: fitted("KernelSVC", *many_classes(3000, 30, 50)),
     "SVC 800 × 5, C = 1e5": lambda: fitted("KernelSVC", *rows(800, 5), kernel="gaussian(3)", C=1e5),
     "SVC precomputed 3500, C = 100": lambda: precomputed(3500, 10, 100.0),
@@ -166,8 +166,6 @@ SWEEP: list[tuple[str, str, Any, Any]] = [
     ("SPARSE_IN_LOOPS", "K 3000 × 784 sparse, 5 %", 0.0, 1.0),
     ("SMALL_BLOCK_ROWS", "K 3000 × 784 sparse", 0, NEVER),
     ("BYTE_FLOPS", "K 3000 × 784 bytes", 0, NEVER),
-    ("NORM_COLUMNS", "SVC 2000 × 200", 0, NEVER),
-    ("NORM_COLUMNS", "SVC 2000 × 100", 0, NEVER),
     ("SVM_SMALL_ROWS", "SVC 150 × 5", 0, 200),
     ("SVM_SINGLE", "SVC 2000 × 200", 0, NEVER),
     ("SVM_SHARED_ROWS", "SVC 3000 × 30, 50 classes", 0, NEVER),

@@ -73,11 +73,6 @@ SPARSE_PANEL_BYTES = 256
 
 # --- rows of K one by one: bench/_svc.py -------------------------------------------------------
 
-#: Columns from which ‖x − z‖² is faster by a product than by differences: with 64 to 150 columns a
-#: fit takes 0.85 to 0.9 of the time, with 300 nearly the same.
-NORM_COLUMNS = 64
-#: How many times the usual error rows of K may have that a solver begins with.
-ROUGH_START = 10
 #: Words of four bytes in a row from which sums of bytes pay: with fewer, columns are few in
 #: float32, too.
 BYTE_WORDS = 16
