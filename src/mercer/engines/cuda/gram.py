@@ -146,7 +146,7 @@ class CudaGram(DeviceGram):
         """Find the program of the methods, and the row values that it reads."""
         self.program = compile_program(self.formula, self.methods)
         #: Of distances whose near pairs are computed again: where the norms are among the row
-        #: values of both sides, and below which distance.
+        #: values of both operands, and below which distance.
         self.near = {}
         formulas = [list(self.program.row_x), list(self.program.row_z)]
         for key, distance in below.items():
@@ -348,7 +348,7 @@ class CudaGram(DeviceGram):
         return CudaGram(self.kernel, self.points(index).double()).whole()
 
     def doubled(self) -> CudaGram:
-        """The same K, computed in double precision."""
+        """K in double precision."""
         return CudaGram(self.kernel, self.points().double())
 
     @property

@@ -3,7 +3,7 @@
 Pixels, counts and indicators are whole multiples of a step, x = s·k, whatever they were divided by,
 and half precision holds every whole number up to 2048. So the tensor cores multiply the k
 themselves, with a center that is on the grid, too, and the sum in float32 is all that is rounded.
-Tensors in half precision need one part as well, as long as no center has to be taken off.
+Tensors in half precision need one part as well, as long as no center has to be subtracted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROUNDING = rounding(np.dtype(np.float32))
 
 
 class Exact(NamedTuple):
-    """What rows are multiplied by so that one part holds them; `grid`: they are whole then."""
+    """The factor with which one part holds the rows; `grid`: they are whole numbers then."""
 
     scale: float
     grid: bool

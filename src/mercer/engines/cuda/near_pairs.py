@@ -23,7 +23,7 @@ NEAR_PAIR_SHARE, FEWEST_NEAR, MOST_NEAR = 1 / 256, 1 << 16, 1 << 24
 
 
 class Near(NamedTuple):
-    """Where ‖x‖² and ‖z‖² are among the row values, and the distance below which pairs are near."""
+    """Places of ‖x‖² and ‖z‖² among the row values, and the distance below which pairs are near."""
 
     norms: tuple[int, int]
     below: float
@@ -38,7 +38,7 @@ class Listed(NamedTuple):
 
 
 def listed(gram: Any, shape: tuple[int, int]) -> Listed:
-    """An empty list for pairs of so many rows."""
+    """An empty list for the pairs of n × m rows."""
     size = shape[0] * shape[1]
     room = min(size, MOST_NEAR, max(FEWEST_NEAR, int(NEAR_PAIR_SHARE * size)))
     make = {"dtype": torch.int64, "device": gram.device}

@@ -92,7 +92,7 @@ def scale_of(gram: Any, rows: Input, fold: Fold | None) -> float:
 def prepare_products(
     gram: Any, side: Any, rows: Input, layout: ProductLayout, right: bool
 ) -> tuple[torch.Tensor, ...]:
-    """The half-precision parts of one side's rows, padded with zeros."""
+    """The half-precision parts of one operand's rows, padded with zeros."""
     key = ("parts", rows, layout, right)
     if key not in side.cache:
         from mercer.engines.cuda.split import split
@@ -118,7 +118,7 @@ def product_length(panels: int, m: int, width: int) -> int:
 def output_of(
     kind: str, pairs: tuple[int, int], panels: int, width: int, V: Any, columns: int, device: Any
 ) -> tuple[torch.Tensor, torch.Tensor | None, int]:
-    """Where the result goes, V up to whole tiles, and the columns of K that one block walks.
+    """The result, V padded to whole tiles, and the columns of K that one block walks.
 
     `columns`: those of V with its padding; None for V stands for K itself.
     """

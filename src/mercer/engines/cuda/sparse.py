@@ -41,7 +41,7 @@ def sparse_gram(kernel: Any, X: Any, Z: Any) -> SparseGram | None:
     if not _stay_sparse(formula, sides, device):
         return None
     gram = SparseGram(kernel, X, Z)
-    # No center can be taken off sparse rows: far from zero the product would cancel.
+    # No center can be subtracted from sparse rows: far from zero the product would cancel.
     dtype = gram.torch_dtype
     ends = look(gram._x, gram._z)[ROOT].ends(False)
     for node in form_of(formula).distances:

@@ -25,7 +25,7 @@ def _split(  # type: ignore[no-untyped-def]
     FOLDED: tl.constexpr, WIDTH: tl.constexpr, BR: tl.constexpr, BW: tl.constexpr,
 ):  # fmt: skip
     """`PACKED`: high, high and low side by side, on the right high, low and high; `FOLDED`: then
-    the columns that add this side's row values, and ones for those of the other side."""
+    the columns that add this operand's row values, and ones for those of the other."""
     r = tl.program_id(0) * BR + tl.arange(0, BR)
     w = tl.program_id(1) * BW + tl.arange(0, BW)
     live = r < n

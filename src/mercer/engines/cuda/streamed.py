@@ -40,7 +40,7 @@ def too_large(X: Any, Z: Any = None) -> bool:
 
 
 def _device_for(Z: Any) -> torch.device:
-    """Where the points are, if they are on a device; where the settings say, if not."""
+    """The device of the points, if they are on one; else that of the settings."""
     return Z.device if isinstance(Z, torch.Tensor) else torch.device(get_config().device)
 
 
@@ -268,7 +268,7 @@ class StreamedGram(DeviceGram):
 
     @property
     def cost(self) -> Cost:
-        """That of the first chunk, for all rows."""
+        """The choice of the first chunk, for all rows."""
         first = self.sample()
         times = self.shape[0] * self.shape[1] / (first.shape[0] * first.shape[1])
         one = first.cost

@@ -133,7 +133,7 @@ def _launch(
 
 
 def _written(gram: Any, layout: ProductLayout) -> tuple[Rendered, torch.Tensor, Any]:
-    """What k is for a tile of products: its text, its numbers on the device, its functions."""
+    """k of a tile of products: its text, its numbers on the device, its functions."""
     key = ("hopper", layout)
     if key not in gram.shared:
         rows = gram.program.sources[0].rows

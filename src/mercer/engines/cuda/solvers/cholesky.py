@@ -82,7 +82,7 @@ class DeviceShifted:
         self.scale = None if scale is None else torch.as_tensor(scale, device=gram.device)
 
     def factor(self, alpha: float) -> Factor:
-        """By Cholesky, in double precision where single is not enough; by LU where K is not PSD."""
+        """Solve by Cholesky, in double precision where single is too coarse; by LU if K is not PSD."""
         with room_for(self.gram.points()):
             return self._factor(alpha)
 

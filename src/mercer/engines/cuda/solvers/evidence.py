@@ -26,7 +26,7 @@ from mercer.engines.cuda.solvers.cholesky import (
 def factorized(
     gram: Any, y: np.ndarray, noise: float, slopes: bool, scale: np.ndarray | None
 ) -> tuple[np.ndarray | None, float, Any]:
-    """What the function of this name in `mercer.solvers.evidence.exact` gives, W as a tensor."""
+    """The result of `mercer.solvers.evidence.exact`'s function of this name, W as a tensor."""
     with room_for(gram.points()):
         A = gram.in_double()
         if scale is not None:

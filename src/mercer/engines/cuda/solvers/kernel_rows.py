@@ -25,7 +25,7 @@ def kernel_rows(gram: CudaGram, limit: int) -> KernelRows:
 
 
 class KernelRows(Protocol):
-    """What problems that are solved together ask of K; all of `rows` are rows of the Gram."""
+    """Rows of K for problems that are solved together; all of `rows` are rows of the Gram."""
 
     #: Bytes on the device.
     held: int
@@ -107,7 +107,7 @@ def doubles_are_fast(device: torch.device) -> bool:
 def changes_first(
     changed: torch.Tensor, change: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """What did change before what did not, and how many did, for every problem."""
+    """Order changed variables before the others, and count them, for every problem."""
     order = torch.argsort((change == 0).to(torch.int8), dim=1, stable=True)
     count = (change != 0).sum(dim=1, dtype=torch.int32)
     return changed.gather(1, order), change.gather(1, order), count

@@ -1,4 +1,4 @@
-"""Φ = K(X, centers) on a device: kept there where it fits, made anew in pieces where not."""
+"""Φ = K(X, centers) on a device: kept there where it fits, made anew in chunks where not."""
 
 from __future__ import annotations
 
@@ -139,5 +139,5 @@ class StreamedPanels(DevicePanels):
 
 
 def panels(gram: Gram) -> DevicePanels:
-    """Of rows that are there, or of rows that pass by."""
+    """Panels of rows on the device, or of rows that are streamed."""
     return (DevicePanels if gram.resident else StreamedPanels)(gram)

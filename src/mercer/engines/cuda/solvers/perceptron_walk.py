@@ -175,7 +175,7 @@ def block_rows(outputs: int) -> int:
 
 
 def _options(rule: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What both programs are compiled for."""
+    """The constants that both programs are compiled for."""
     ranked, positive, first, _ = rule.numbers
     rows, width = block_rows(rule.outputs), 1 << (max(rule.outputs, 1) - 1).bit_length()
     kinds = {"RANKED": ranked, "POSITIVE": positive, "FIRST": first, "BIAS": rule.bias}
@@ -246,7 +246,7 @@ class TableWalk:
                 )
 
     def log(self) -> Log:
-        """What was done so far."""
+        """The updates and visits so far."""
         made, visits, _ = self._counts.tolist()
         loss, updates = self._sums.tolist()
         return Log(host(self._found[:made]), host(self._units[:made]), visits, loss, int(updates))

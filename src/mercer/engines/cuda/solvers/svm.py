@@ -81,7 +81,7 @@ def solve_all(
 
 
 def _size_of(variables: int) -> int:
-    """Of a working set for so many variables, where memory is not short."""
+    """The size of a working set for n variables, where memory is not short."""
     return max(LEAST_WORKING_SET, min(WORKING_SET, 1 << (variables - 1).bit_length()))
 
 
