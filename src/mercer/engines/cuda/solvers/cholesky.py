@@ -82,7 +82,7 @@ class DeviceShifted:
         self.scale = None if scale is None else torch.as_tensor(scale, device=gram.device)
 
     def factor(self, alpha: float) -> Factor:
-        """Solve by Cholesky, in double precision where single is too coarse; by LU if K is not PSD."""
+        """Solve by Cholesky, in double precision if single is too coarse; by LU if K is not PSD."""
         with room_for(self.gram.points()):
             return self._factor(alpha)
 
