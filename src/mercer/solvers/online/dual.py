@@ -156,9 +156,7 @@ class DualPerceptron:
         height = len(block.rows)
         share = -(-height // (2 * self._threads))
         threaded = threads_for(pairs * self._flops) > 1
-        size = (
-            min(tuning.PRODUCT_ROWS, max(tuning.LEAF_ROWS, share)) if threaded else height
-        )
+        size = min(tuning.PRODUCT_ROWS, max(tuning.LEAF_ROWS, share)) if threaded else height
         parts = cut(0, height if due else 0, size)
         tasks = [partial(self._apply, scores, due, part) for part in parts]
         if len(tasks) == 1:
