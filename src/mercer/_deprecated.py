@@ -27,13 +27,10 @@ def modern(cls: Any, values: Mapping[str, Any], say: bool = True) -> dict[str, A
     result: dict[str, Any] = {}
     for name, value in values.items():
         now = former.get(name, name)
-        name_now = now if isinstance(now, str) else name
-        change = former.get(name_now)
-        if isinstance(change, tuple) and type(value) is type(change[0]) and value == change[0]:
-            result[name_now] = change[1]
-        else:
-            result[name_now] = value
-        if say and (name_now != name or result[name_now] is not value):
-            old, new = f"{name}={value!r:.60}", f"{name_now}={result[name_now]!r:.60}"
-            warn_of(f"{cls.__name__}({old})", new)
+        new = now if isinstance(now, str) else name
+        change: Any = former.get(new)
+        spelled = isinstance(change, tuple) and type(value) is type(change[0])
+        result[new] = change[1] if spelled and value == change[0] else value
+        if say and (new != name or result[new] is not value):
+            warn_of(f"{cls.__name__}({name}={value!r:.60})", f"{new}={result[new]!r:.60}")
     return result
