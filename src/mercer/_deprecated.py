@@ -21,7 +21,7 @@ def modern(cls: Any, values: Mapping[str, Any], say: bool = True) -> dict[str, A
     """Parameters of an estimator by their present names and values; warns of each that changed.
 
     `cls._former` maps a former name to the present one, and a parameter to its former value and
-    the present one.
+    the present one. None stays None, as scikit-learn wants it; learners read it as "auto".
     """
     former: Mapping[str, Any] = getattr(cls, "_former", {})
     result: dict[str, Any] = {}
@@ -29,8 +29,9 @@ def modern(cls: Any, values: Mapping[str, Any], say: bool = True) -> dict[str, A
         now = former.get(name, name)
         new = now if isinstance(now, str) else name
         change: Any = former.get(new)
-        spelled = isinstance(change, tuple) and type(value) is type(change[0])
-        result[new] = change[1] if spelled and value == change[0] else value
-        if say and (new != name or result[new] is not value):
-            warn_of(f"{cls.__name__}({name}={value!r:.60})", f"{new}={result[new]!r:.60}")
+        kind = isinstance(change, tuple) and type(value) is type(change[0])
+        instead = change[1] if kind and value == change[0] else value
+        result[new] = value if value is None else instead
+        if say and (new != name or instead is not value):
+            warn_of(f"{cls.__name__}({name}={value!r:.60})", f"{new}={instead!r:.60}")
     return result

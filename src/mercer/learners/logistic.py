@@ -112,7 +112,9 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
     class_weight: Any = None
     n_centers: int | None = parameter(Maybe(Count()), default=None)
     centers: Any = parameter(CenterChoice(), default="uniform")
-    learning_rate: Any = parameter(Either(Positive(), OneOf("auto")), default="auto", was=None)
+    learning_rate: Any = parameter(
+        Either(Maybe(Positive()), OneOf("auto")), default="auto", was=None
+    )
     tol: float = parameter(Positive(why="the minimum itself is never reached"), default=1e-4)
     max_iter: int | None = parameter(Maybe(Count()), default=None)
     random_state: Any = None
@@ -135,7 +137,7 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
             max_iter=self.max_iter,
             n_centers=self.n_centers,
             centers=given_centers(self),
-            learning_rate=None if rate == "auto" else float(rate),
+            learning_rate=None if rate in ("auto", None) else float(rate),
             random=random_from(self.random_state),
         )
         self._keep(X, found)

@@ -49,6 +49,8 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
     classes_, templates_ : the classes and an image for each, (classes, height, width)
     scale_ : float
         s², the mean square of a pixel's residual.
+    n_iter_ : int
+        How often the templates were made: as means, and once a round.
 
     Examples
     --------
@@ -89,6 +91,7 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
                 templates[c] = splat(self._warps, rows, steps, templates[c])
             fitted = [self._best(rows, templates[c]) for c, rows in enumerate(members)]
             self.scale_ = self._spread(members, fitted)
+        self.n_iter_: int = 1 + int(self.rounds)
         self.templates_: np.ndarray = np.stack(templates).reshape(-1, height, width)
         return self
 

@@ -50,12 +50,14 @@ class _Learned(Savable, BaseEstimator):
     _parameters: ClassVar[dict[str, Check]]
 
     metric: str = parameter(OneOf("auto", *METRICS), default="auto")
-    rounds: Any = parameter(Either(OneOf("auto"), Count(0)), default="auto", was=None)
+    rounds: Any = parameter(Either(OneOf("auto"), Maybe(Count(0))), default="auto", was=None)
     _: KW_ONLY
     norm: float | str = parameter(Either(OneOf("auto"), Number(0.1, 2.0)), default="auto")
     inputs: str = parameter(OneOf("auto", *INPUTS), default="auto")
-    power: Any = parameter(Either(OneOf("auto"), Number(0.01, 2.0)), default="auto", was=None)
-    length: Any = parameter(Either(OneOf("auto"), Positive()), default="auto", was=None)
+    power: Any = parameter(
+        Either(OneOf("auto"), Maybe(Number(0.01, 2.0))), default="auto", was=None
+    )
+    length: Any = parameter(Either(OneOf("auto"), Maybe(Positive())), default="auto", was=None)
     alpha: float | str = parameter(Either(OneOf("auto"), Positive()), default="auto", was="loo")
     n_centers: int | None = parameter(Maybe(Count()), default=None)
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from mercer._config import get_config
 from mercer._machine.threads import single_threaded_blas
-from mercer._parameters import Check, Count, Either, OneOf, check_parameters
+from mercer._parameters import Check, Count, Either, Maybe, OneOf, check_parameters
 from mercer.kernels.estimators import estimator, parameter
 from mercer.maps._base import FeatureMap
 from mercer.maps.learned.choice import METRICS, Member, Recipe, Search, chosen, family
@@ -108,7 +108,7 @@ class LearnedMetric(FeatureMap):
     _parameters: ClassVar[dict[str, Check]]
 
     metric: str = parameter(OneOf("auto", *METRICS[1:]), default="auto")
-    rounds: Any = parameter(Either(OneOf("auto"), Count()), default="auto", was=None)
+    rounds: Any = parameter(Either(OneOf("auto"), Maybe(Count())), default="auto", was=None)
     _: KW_ONLY
     inputs: str = parameter(OneOf("auto", *INPUTS), default="values")
     task: str = parameter(OneOf("auto", "regression", "classification"), default="auto")
