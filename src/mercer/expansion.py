@@ -18,7 +18,7 @@ from mercer.gram.monomial_sums import MonomialSums, coefficients_of, monomial_su
 from mercer.kernels import Kernel, Linear, Polynomial, as_kernel
 
 if TYPE_CHECKING:
-    from mercer.gram.rows import Rows
+    from mercer.gram import Rows
 
 #: What is found again from the points, and not saved with them.
 DERIVED = ("_rows", "_rows_in_single", "is_polynomial", "_monomials", "_single")
@@ -174,7 +174,7 @@ class KernelExpansion:
         >>> f.gradient(np.array([[2.0, 3.0]]))
         array([[10., 10.]])
         """
-        from mercer.gram.gradients import weighted_gradient
+        from mercer.gram import weighted_gradient
 
         slopes = weighted_gradient(self.kernel, X, self.points, self.coef.reshape(len(self), -1))
         return slopes if self.coef.ndim == 2 else slopes[:, 0]
@@ -189,7 +189,7 @@ class KernelExpansion:
         array([[9., 0.],
                [0., 0.]])
         """
-        from mercer.gram.gradients import outer_product
+        from mercer.gram import outer_product
 
         return outer_product(self.kernel, X, self.points, self.coef.reshape(len(self), -1))
 
