@@ -174,7 +174,7 @@ class KernelExpansion:
         >>> f.gradient(np.array([[2.0, 3.0]]))
         array([[10., 10.]])
         """
-        from mercer.gram import weighted_gradient
+        from mercer.gram.gradients import weighted_gradient
 
         slopes = weighted_gradient(self.kernel, X, self.points, self.coef.reshape(len(self), -1))
         return slopes if self.coef.ndim == 2 else slopes[:, 0]
@@ -189,7 +189,7 @@ class KernelExpansion:
         array([[9., 0.],
                [0., 0.]])
         """
-        from mercer.gram import outer_product
+        from mercer.gram.gradients import outer_product
 
         return outer_product(self.kernel, X, self.points, self.coef.reshape(len(self), -1))
 

@@ -10,14 +10,10 @@ the compiled loops.
 
 Other packages import from here: `make_gram` (K where the data is), `solver_gram` (the same, with
 results on the host), `host_gram` (K on the host, whatever the device), `held` (the Rows of points
-that are compared again and again), `outer_product` (of gradients), `matrix` (numbers of rows). The
-modules in here are for engines, which make their own K; `tests/test_layers.py` counts who else
-imports them.
+that are compared again and again), `matrix` (the numbers of rows). The modules in here are for
+engines, which make their own K; `tests/test_layers.py` counts who else imports them.
 """
 
-from typing import TYPE_CHECKING
-
-from mercer._lazy import by_name
 from mercer.gram.accuracy import PROMISED as PROMISED
 from mercer.gram.base import Gram
 from mercer.gram.base import constant_diagonal as constant_diagonal
@@ -34,29 +30,12 @@ from mercer.gram.dispatch import solver_gram as solver_gram
 from mercer.gram.functions import diagonal as diagonal
 from mercer.gram.functions import distance_to_mean
 from mercer.gram.host import HostGram as HostGram
+from mercer.gram.parameter_gradients import diagonal_slopes as diagonal_slopes
+from mercer.gram.parameter_gradients import weighted_slopes as weighted_slopes
 from mercer.gram.rows import Rows as Rows
 from mercer.gram.rows import as_rows as as_rows
 from mercer.gram.rows import check_not_empty as check_not_empty
 from mercer.gram.rows import matrix as matrix
 from mercer.gram.rows import squared_norms as squared_norms
 
-if TYPE_CHECKING:
-    from mercer.gram.gradients import outer_product as outer_product
-    from mercer.gram.gradients import weighted_gradient as weighted_gradient
-    from mercer.gram.parameter_gradients import diagonal_slopes as diagonal_slopes
-    from mercer.gram.parameter_gradients import weighted_slopes as weighted_slopes
-    from mercer.gram.tensors import tensor_block as tensor_block
-
-#: Derivatives, and K of tensors: loaded when they are first asked for.
-__getattr__ = by_name(
-    __name__,
-    {
-        "outer_product": "mercer.gram.gradients",
-        "weighted_gradient": "mercer.gram.gradients",
-        "diagonal_slopes": "mercer.gram.parameter_gradients",
-        "weighted_slopes": "mercer.gram.parameter_gradients",
-        "tensor_block": "mercer.gram.tensors",
-    },
-    ("explain",),
-)
 __all__ = ["Engine", "Gram", "distance_to_mean", "register"]

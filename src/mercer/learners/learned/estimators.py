@@ -23,7 +23,7 @@ from mercer._parameters import (
     check_parameters,
 )
 from mercer.expansion import KernelExpansion
-from mercer.gram import outer_product
+from mercer.gram.gradients import outer_product
 from mercer.kernels.estimators import estimator
 from mercer.learners._base import check_fitted, refuse_text, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin

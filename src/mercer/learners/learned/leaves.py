@@ -18,7 +18,7 @@ from mercer._config import get_config
 from mercer._lazy import record
 from mercer._progress import progress
 from mercer.expansion import KernelExpansion
-from mercer.gram import outer_product
+from mercer.gram.gradients import outer_product
 from mercer.kernels.core import Kernel
 from mercer.maps.learned.choice import Recipe
 from mercer.maps.learned.metric import roots_of, sample

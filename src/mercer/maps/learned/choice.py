@@ -14,7 +14,7 @@ import numpy as np
 
 from mercer._lazy import record
 from mercer._progress import progress
-from mercer.gram import outer_product
+from mercer.gram.gradients import outer_product
 from mercer.maps.learned.inputs import Inputs
 from mercer.maps.learned.rounds import Fitted, Shape, bent, best_of, warn_interrupted
 

@@ -21,7 +21,7 @@ from mercer._lazy import record
 from mercer._machine.cholesky import factorize, solve
 from mercer._machine.threads import single_threaded_blas
 from mercer._progress import progress
-from mercer.gram import outer_product
+from mercer.gram.gradients import outer_product
 from mercer.kernels import PowerExponential
 from mercer.kernels.core import Kernel
 from mercer.kernels.on_inputs import root_of_metric
