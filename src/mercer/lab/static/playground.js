@@ -278,7 +278,7 @@ export class Playground {
     this.final = this.fieldOf(reply);
     this.facts = reply;
     const bold = reply.arrays.alpha;
-    this.finalAlpha = bold && ["perceptron", "averaged", "voted", "svm"].includes(this.state.learner)
+    this.finalAlpha = bold && (visits || this.state.learner === "svm")
       ? Array.from({length: bold.shape[0]}, (_, i) => Math.max(...bold.data.subarray(i * bold.shape[1], (i + 1) * bold.shape[1]).map(Math.abs))) : null;
     this.visits = visits && columns ? visits.take(columns) : visits;
     this.bounds = null;
