@@ -125,10 +125,7 @@ def _load() -> None:
     for name, module in BUILT_IN.items():
         if name not in _engines:
             import_module(module)
-    device = get_config().device
-    if device == HOST.name:
-        return
-    if device.partition(":")[0] not in _engines:
+    if get_config().device.partition(":")[0] not in (HOST.name, *_engines):
         load_plugins("engines")
 
 

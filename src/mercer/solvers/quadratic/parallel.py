@@ -56,8 +56,8 @@ def solve_all(
         distinct = here.reordered(merged.distinct)
         each, interrupted = solve_all(distinct, merged.tasks, tol, max_iter, what)
         return merged.spread(each), interrupted
-    small = is_small(gram.shape[0], tasks) and solve_small(gram.dense(), tasks, tol, max_iter)
-    if small:
+    few = is_small(gram.shape[0], tasks)
+    if few and (small := solve_small(gram.dense(), tasks, tol, max_iter)) is not None:
         return small
     threads, memory = _share(gram, tasks.most, min(len(tasks), get_config().n_threads))
     told = (what, len(tasks), tasks.most, threads, memory / 1e6)
