@@ -61,7 +61,7 @@ def test_a_race_keeps_what_it_knew_when_a_stage_is_cut_off(monkeypatch):
             raise OutOfTime
         real(self, entry, K, unit, rows, *rest)
 
-    monkeypatch.setattr(module, "LEAST_ROWS", 60)
+    monkeypatch.setattr(module, "STOPPED_ROWS", 60)
     monkeypatch.setattr(module.Race, "_fold", fold)
     board = mercer.compare(X, y, budget=1e4, kernels=["gaussian(1)"], learners=["ridge"],
                            holdout=None)  # fmt: skip
@@ -82,7 +82,7 @@ def test_a_last_fit_that_is_cut_off_is_made_on_fewer_rows(monkeypatch):
         real(self, winner, found, count)
 
     monkeypatch.setattr(LastFit, "fit", fit)
-    monkeypatch.setattr(choice, "MOST_ROWS", 120)
+    monkeypatch.setattr(choice, "CHOICE_ROWS", 120)
     board = mercer.compare(X, y, budget=1e4, kernels=["gaussian(1)"], learners=["ridge"],
                            holdout=None)  # fmt: skip
     assert board.saved.rows == 120
@@ -117,7 +117,7 @@ def test_with_time_left_the_race_goes_on_at_more_rows(monkeypatch):
     from mercer.selection import choice as module
 
     X, y = mercer.data.moons(600)
-    monkeypatch.setattr(module, "MOST_ROWS", 120)
+    monkeypatch.setattr(module, "CHOICE_ROWS", 120)
     board = mercer.compare(X, y, budget=1e4, kernels=["gaussian(0.3)"], learners=["ridge", "svm"],
                            rivals=["linear"], holdout=None)  # fmt: skip
     # Of 120 rows, two folds of 24 judge; all others of the 600 are fitted on in the end.
@@ -162,7 +162,7 @@ def test_a_leader_that_is_cut_off_on_more_rows_is_not_replaced_by_something_far_
         done.append(entry)
         return real(self, entry, size, number)
 
-    monkeypatch.setattr(module, "MOST_ROWS", 120)
+    monkeypatch.setattr(module, "CHOICE_ROWS", 120)
     monkeypatch.setattr(Finals, "_judge", judge)
     board = mercer.compare(X, y, budget=1e4, kernels=["gaussian(0.3)"], learners=["ridge"],
                            rivals=["linear"], holdout=None)  # fmt: skip
@@ -182,7 +182,7 @@ def test_who_is_cut_off_on_more_rows_is_not_beaten_by_others_that_are_not(monkey
             raise OutOfTime
         real(self, entry, K, unit, rows, *rest)
 
-    monkeypatch.setattr(module, "LEAST_ROWS", 60)
+    monkeypatch.setattr(module, "STOPPED_ROWS", 60)
     monkeypatch.setattr(module.Race, "_fold", fold)
     board = mercer.compare(X, y, budget=1e4, kernels=["gaussian(0.3)"], learners=["ridge"],
                            rivals=["linear"], holdout=None)  # fmt: skip
@@ -195,7 +195,7 @@ def test_a_candidate_that_takes_too_long_is_left_out_and_named(monkeypatch):
     from mercer.selection.racing import race as module
 
     X, y = mercer.data.moons(200)
-    monkeypatch.setattr(module, "UNKNOWN", 0.0)
+    monkeypatch.setattr(module, "UNKNOWN_SHARE", 0.0)
     board = mercer.compare(X, y, budget=1e4, kernels=["gaussian(0.3)"], learners=["ridge"],
                            rivals=["linear", "nearest"], holdout=None)  # fmt: skip
     assert board.best_row.kernel  # the first one runs in any case
@@ -213,7 +213,7 @@ def test_a_last_fit_that_took_less_than_expected_is_made_on_more_rows(monkeypatc
     def rows_in(self, entry, seconds):
         return real(self, entry, seconds) if entry.fitted else 120
 
-    monkeypatch.setattr(choice, "MOST_ROWS", 100)
+    monkeypatch.setattr(choice, "CHOICE_ROWS", 100)
     monkeypatch.setattr(Race, "rows_in", rows_in)
     monkeypatch.setattr("mercer.selection.racing.finals.Finals.run", lambda self, fresh: None)
     board = mercer.compare(X, y, budget=1e4, kernels=["gaussian(0.3)"], learners=["ridge"],

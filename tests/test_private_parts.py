@@ -43,7 +43,7 @@ NOT_PRIVATE = {
     ("_machine/resources.py", "imports ctypes"): "functions that Windows and macOS document",
     ("_machine/compiling.py", "imports numba.core.event"): "a documented part of Numba",
     ("cli/app.py", "replaces warnings.showwarning"): "the module says that it may be replaced",
-    ("gram/cpu/generated.py", "makes sys.modules[name]"): "a whole module, under its own name",
+    ("gram/cpu/compiled.py", "makes sys.modules[name]"): "a whole module, under its own name",
 }
 
 #: Packages of others that may change from one version to the next, or are copies of a third one's.

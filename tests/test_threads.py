@@ -112,14 +112,14 @@ def test_an_error_in_one_thread_asks_the_others_to_stop():
 def test_ctrl_c_asks_for_an_end_and_the_work_is_kept(monkeypatch):
     """Even if the threads are fast and the caller is slow to wait for them."""
     stop, done = threading.Event(), []
-    submitted = machine_threads._submitted
+    pooled = machine_threads.ThreadPoolExecutor.submit
 
     def slow(*args):
-        jobs = submitted(*args)
+        job = pooled(*args)
         time.sleep(0.05)
-        return jobs
+        return job
 
-    monkeypatch.setattr(machine_threads, "_submitted", slow)
+    monkeypatch.setattr(machine_threads.ThreadPoolExecutor, "submit", slow)
 
     def work(thread):
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from typing import Any, Self
+from contextlib import AbstractContextManager
+from typing import Any
 
 from mercer._config import get_config
 from mercer._escape.terminal import safe
@@ -15,7 +16,7 @@ from mercer._machine.deadline import check_time
 BAR_SECONDS, EVERY = 1.5, 10.0
 
 
-class progress:
+class progress(AbstractContextManager["progress"]):
     """``with progress("fit", total) as bar: bar.advance()``; quiet when nobody watches."""
 
     def __init__(self, what: str, total: float | None) -> None:
@@ -29,9 +30,6 @@ class progress:
         self._lines, self._said = wanted == "lines", self._begin
         seen = self._lines or (wanted and getattr(sys.stderr, "isatty", bool)())
         self._watched = seen and _Active.depth.acquire(blocking=False)
-
-    def __enter__(self) -> Self:
-        return self
 
     def advance(self, amount: float = 1.0, note: str = "") -> None:
         """Count `amount` more as done. Ends the work where a time budget is over."""

@@ -104,6 +104,18 @@ def stretch(index: slice, n: int) -> slice:
     return slice(start, max(start, stop))
 
 
+def whole_rows(out: np.ndarray) -> np.ndarray:
+    """A slice of columns seen as rows of the full length: loops over it are then contiguous.
+
+    What lies beyond the slice is never touched; the view only shows the compiler that neighbors in
+    a row are neighbors in memory.
+    """
+    if out.flags.c_contiguous or out.strides[1] != out.itemsize or out.strides[0] % out.itemsize:
+        return out
+    length = out.strides[0] // out.itemsize
+    return np.lib.stride_tricks.as_strided(out, (out.shape[0], length), out.strides)
+
+
 #: Edge of the squares that are mirrored at a time: 64 rows of two squares fit the first cache.
 MIRROR = 64
 _BELOW = np.tri(MIRROR, k=-1, dtype=bool)

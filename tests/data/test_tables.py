@@ -1,6 +1,7 @@
 """Tables as they are found: types, gaps, dates, text, thousands of columns, and what is refused."""
 
 import gzip
+import io
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import mercer
 from mercer import data
 from mercer.data import DataError, Dataset, Schema
+from mercer.data.rows import read_rows
 from mercer.data.schema import convert
 from mercer.data.tables import find_separator
 
@@ -38,10 +40,21 @@ def test_types_of_columns(tmp_path):
 def test_gaps_are_counted_and_said(tmp_path):
     found = load(
         tmp_path,
-        "n,kind,flag,word,whole\n1,a,True,x,1\n-,--,?,y,2\n--,b,,x,3\n4,,False,NA,4\n",
+        "n,kind,flag,word,whole\n1,a,True,x,1\n-,?,-,y,2\n--,b,,x,3\n4,,False,NA,4\n",
     )
     said = "missing values, filled in by the pipeline: n (2), kind (2), flag (2), word (1)"
     assert said in found.notes
+
+
+def test_a_dash_among_words_is_a_word(tmp_path):
+    found = load(tmp_path, "n,sign,y\n1,+,-\n-,-,+\n3,+,-\n4,-,+\n", "y")
+    assert found.y.tolist() == ["-", "+", "-", "+"]
+    assert found.X["sign"].tolist() == ["+", "-", "+", "-"]
+    assert found.X["n"].isna().tolist() == [False, True, False, False]
+    rows = io.BytesIO(b"n,sign\n-,-\n2,-\n")  # no plus here, and the words are the same
+    (block,) = read_rows(rows, found.schema)
+    assert block.X["sign"].tolist() == ["-", "-"]
+    assert block.X["n"].isna().tolist() == [True, False]
 
 
 def test_the_schema_brings_new_rows_into_the_same_form(tmp_path):

@@ -14,11 +14,11 @@ import mercer
 from mercer import Gaussian, Gram, Laplacian, Linear, Polynomial, Similarity
 from mercer.formula import ROOT, Formula
 from mercer.formula.nodes import X_J, Z_J, dot, reduce_columns
-from mercer.gram.cpu import compiled, generated
+from mercer.gram.cpu import compiled
 from mercer.gram.cpu.numba_header import header
 from mercer.gram.cpu.numba_source import NUMBA, render
 from mercer.gram.host import HostGram
-from mercer.gram.operand import CHUNK
+from mercer.gram.rows import CHUNK
 from mercer.kernels import parse
 from mercer.testing import oracle
 
@@ -187,7 +187,7 @@ def test_one_text_serves_every_parameter() -> None:
 
 
 def forget_modules(monkeypatch) -> None:
-    monkeypatch.setattr(generated, "_modules", {}, raising=False)
+    monkeypatch.setattr(compiled, "_modules", {}, raising=False)
     compiled.compile_epilogue.cache_clear()
 
 

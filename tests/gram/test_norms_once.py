@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from mercer.gram import operand as prepared
-from mercer.gram.cpu.single_precision import errors_in_single
+from mercer.gram import row_values
+from mercer.gram import rows as prepared
+from mercer.gram.accuracy import errors_in_single
 from mercer.kernels import as_kernel
 
 
@@ -17,7 +18,8 @@ def test_norms_are_computed_once(text, monkeypatch):
         seen.append(rows.shape)
         return compute(rows, center)
 
-    monkeypatch.setattr(prepared, "squared_norms", counted)
+    for module in (prepared, row_values):
+        monkeypatch.setattr(module, "squared_norms", counted)
     gram = as_kernel(text).gram(X)
     own = gram.diagonal()
     assert errors_in_single(gram) is not None

@@ -7,7 +7,7 @@ import pytest
 
 from mercer.gram.cpu.byte_loops import works
 from mercer.gram.cpu.row_function import byte_function, loop_program, row_function
-from mercer.gram.operand import BLOCK, TOGETHER
+from mercer.gram.rows import BLOCK, TOGETHER
 from mercer.kernels import as_kernel
 
 #: Examples in several panels.

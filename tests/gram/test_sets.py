@@ -10,7 +10,7 @@ from mercer import Anova
 from mercer._tiles import Scratch
 from mercer.formula import pairwise_mp
 from mercer.formula.nodes import ROOT, X_J, reduce_columns
-from mercer.gram.operand import over_sets
+from mercer.gram.row_values import over_sets
 
 RNG = np.random.default_rng(3)
 

@@ -287,8 +287,8 @@ def test_small_problems_that_take_many_steps_are_finished(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), np.arange(60) % 6
     whole = KernelSVC("linear()", C=50.0, tol=1e-5).fit(X, y)
-    monkeypatch.setattr("mercer.solvers.quadratic.flat_problems.SVM_STEPS", 20)
-    monkeypatch.setattr("mercer.solvers.quadratic.flat_problems.SVM_STEPS_PER_ROW", 0)
+    monkeypatch.setattr("mercer.solvers.quadratic.problem.SVM_STEPS", 20)
+    monkeypatch.setattr("mercer.solvers.quadratic.problem.SVM_STEPS_PER_ROW", 0)
     cut = KernelSVC("linear()", C=50.0, tol=1e-5).fit(X, y)
     assert cut.fit_status_ == 0
     np.testing.assert_allclose(cut.dual_objective_, whole.dual_objective_, rtol=1e-4)

@@ -23,7 +23,7 @@ GONE = {
 #: Who may look at which modules are loaded, and what for; none of them chooses how to compute.
 LOOKS_AT_MODULES = {
     "_lazy.py": "a name that was loaded is kept in its package",
-    "gram/cpu/generated.py": "a generated module is entered, for tracebacks",
+    "gram/cpu/compiled.py": "a generated module is entered, for tracebacks",
     "store/reading.py": "the version of scikit-learn, to warn",
     "store/writing.py": "the version of scikit-learn, to write it down",
     "engines/cluster/worker.py": "whether this process is a worker of Dask",

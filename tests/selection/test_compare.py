@@ -17,7 +17,7 @@ from mercer import Gaussian, Linear
 from mercer._machine.deadline import OutOfTime
 from mercer.gram.host import HostGram
 from mercer.selection import Scoreboard
-from mercer.selection.choice import MOST_ROWS
+from mercer.selection.choice import CHOICE_ROWS
 from mercer.selection.racing.candidates import kernels_for, median_distance
 from mercer.selection.racing.clock import Clock
 from mercer.selection.racing.entries import Data
@@ -388,7 +388,7 @@ def test_search_grows_a_kernel():
 def short_stages(monkeypatch):
     monkeypatch.setattr("mercer.selection.racing.race.FIRST_ROWS", 60)
     monkeypatch.setattr("mercer.selection.racing.race.SECOND_ROWS", 120)
-    monkeypatch.setattr("mercer.selection.racing.race.LEAST_ROWS", 50)
+    monkeypatch.setattr("mercer.selection.racing.race.STOPPED_ROWS", 50)
     monkeypatch.setattr("mercer.selection.racing.stages.KEEP", (4, 2))
 
 
@@ -434,7 +434,7 @@ def test_the_best_of_every_learner_sees_the_second_stage(monkeypatch):
 
 
 def test_large_data_are_drawn_and_fitted_whole(monkeypatch):
-    monkeypatch.setattr("mercer.selection.choice.MOST_ROWS", 100)
+    monkeypatch.setattr("mercer.selection.choice.CHOICE_ROWS", 100)
     X, y = mercer.data.moons(300)
     board = compare(X, y, **FEW)
     assert "compared on 100 of 300 rows" in " ".join(board.notes)
@@ -455,7 +455,7 @@ def test_the_memory_limit_draws_fewer_rows():
     assert "compared on 353 of 500 rows" in said
     assert "KernelSVC was left out: MemoryError" in said  # its working set needs 20 MB
     assert board.best_row.learner == "KernelRidgeClassifier"
-    assert MOST_ROWS > 500
+    assert CHOICE_ROWS > 500
 
 
 def test_a_budget_is_kept_by_its_own_clock(monkeypatch):
@@ -595,7 +595,7 @@ def test_threads_are_held_back_for_small_and_busy(monkeypatch):
     before = blas()
     with race.threads(5_000):
         assert blas() == before
-    monkeypatch.setattr(Clock, "crowding", lambda self: module.CROWDED + 0.1)
+    monkeypatch.setattr(Clock, "crowding", lambda self: module.CROWDED_CLOCK + 0.1)
     with race.threads(5_000):
         assert blas() == {1}
     with small_race(None)[0].threads(5_000):  # nothing hangs on a clock

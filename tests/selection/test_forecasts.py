@@ -77,7 +77,7 @@ def test_a_winner_that_seems_too_slow_is_fitted_on_all_rows_when_it_is_not(monke
         return real(self, entry, rows) if entry.fitted else 1e9
 
     monkeypatch.setattr(Race, "fit_seconds", fit_seconds)
-    monkeypatch.setattr("mercer.selection.choice.MOST_ROWS", 100)
+    monkeypatch.setattr("mercer.selection.choice.CHOICE_ROWS", 100)
     monkeypatch.setattr("mercer.selection.racing.finals.Finals.run", lambda self, fresh: None)
     board = mercer.compare(X, y, budget=1000, rivals=["linear"], **QUICK)
     assert board.best_row.kernel
@@ -94,7 +94,7 @@ def test_forecasts_are_of_fits_as_they_are_saved(monkeypatch):
         return real(self, entry, rows)
 
     monkeypatch.setattr(Race, "fit_seconds", fit_seconds)
-    monkeypatch.setattr("mercer.selection.choice.MOST_ROWS", 200)
+    monkeypatch.setattr("mercer.selection.choice.CHOICE_ROWS", 200)
     mercer.compare(X, y, budget=1000, rivals=["linear", "boosting"], holdout=None, **QUICK)
     assert {"kernel", "trees"} <= {kind for kind, fitted in seen if fitted}
     assert max(rows for _, fitted in seen for rows in fitted) == 400 - 67  # but one fold

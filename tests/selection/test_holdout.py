@@ -60,7 +60,7 @@ def test_a_choice_by_chance_does_not_flatter_the_headline():
 
 
 def test_of_many_rows_a_fifth_is_kept_back_and_later_fitted(monkeypatch):
-    monkeypatch.setattr("mercer.selection.holdout.FEW_ROWS", 100)
+    monkeypatch.setattr("mercer.selection.holdout.TURN_ROWS", 100)
     X, y = data(150)
     board = mercer.selection.compare(X, y, **FEW)
     assert board.headline.rows == 30

@@ -19,7 +19,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any
 
 from mercer._config import get_config
 from mercer._machine.deadline import check_wanted
@@ -130,20 +130,26 @@ def run_threads(work: Callable[[int], None], threads: int, stop: threading.Event
     An error in one of them, or Ctrl-C in the caller's, sets `stop`, which `work` looks at, and is
     raised here when all have ended.
     """
-    if threads == 1:
+
+    def run(thread: int) -> None:
         try:
-            work(0)
+            work(thread)
         except BaseException:
             stop.set()
             raise
+
+    if threads == 1:
+        run(0)
         return
     with single_threaded_blas():
-        jobs = _submitted(_helpers(), work, range(1, threads), stop)
+        # Each thread has the settings of the caller: a black box may ask for them.
+        helpers = _helpers()
+        jobs = [helpers.submit(copy_context().run, run, t) for t in range(1, threads)]
         try:
-            work(0)
+            run(0)
             for thread, job in enumerate(jobs, start=1):
                 if job.cancel():  # all helpers are busy elsewhere, or wait for this very thread
-                    work(thread)
+                    run(thread)
             for job in jobs:
                 if not job.cancelled():
                     job.result()
@@ -179,12 +185,16 @@ def interruptible(work: Callable[[int], None], threads: int, stop: threading.Eve
 
     def begin(thread: int) -> None:
         waiting.wait()
-        work(thread)
+        try:
+            work(thread)
+        except BaseException:
+            stop.set()
+            raise
 
     pool = ThreadPoolExecutor(threads)
     try:
         with single_threaded_blas():
-            jobs = _submitted(pool, begin, range(threads), stop)
+            jobs = [pool.submit(copy_context().run, begin, t) for t in range(threads)]
             while True:
                 try:
                     # No work begins before Ctrl-C would be caught here: none of it can be lost.
@@ -206,25 +216,11 @@ def interruptible(work: Callable[[int], None], threads: int, stop: threading.Eve
     return interrupted
 
 
-def _submitted(
-    pool: ThreadPoolExecutor, work: Callable[[int], None], threads: range, stop: threading.Event
-) -> list[Future[None]]:
-    def run(thread: int) -> None:
-        try:
-            work(thread)
-        except BaseException:
-            stop.set()
-            raise
-
-    # Each thread has the settings of the caller: a black box may ask for them.
-    return [pool.submit(copy_context().run, run, thread) for thread in threads]
-
-
 #: One task; its argument is the number of the thread, whose memory it may use.
 Task = Callable[[int], None]
 
 
-class Background:
+class Background(AbstractContextManager["Background"]):
     """`threads` − 1 threads beside the caller's; with one thread everything happens in `finish`.
 
     >>> done = []
@@ -251,9 +247,6 @@ class Background:
             context = copy_context()
             self._last.running.append(self._pool.submit(context.run, self._last.work, thread))
         return self._last
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
         if self._last is not None:

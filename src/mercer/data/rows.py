@@ -19,14 +19,12 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from mercer._suggest import suggest
-from mercer.data.schema import DataError, Schema
-from mercer.data.tables import Header, open_bytes
+from mercer.data.schema import WORDS, DataError, Schema
+from mercer.data.tables import DASHES, MISSING, Header, open_bytes
 from mercer.data.texts import fasta_records
 
 #: Rows in a block.
 BLOCK = 10_000
-#: Types of columns that are read as text, without conversion.
-WORDS = ("category", "text")
 #: The longest line that is read.
 MAX_LINE = 64 * 2**20
 
@@ -133,7 +131,13 @@ def _table(
     text = dict.fromkeys(keep, str)
     text |= {c: str for c, t in zip(rows.columns, rows.types, strict=False) if t in WORDS}
     # All columns are parsed: of a row with a field too many, some columns alone would be shifted.
-    options = head.options() | {"dtype": text, "chunksize": block, "names": head.names}
+    gaps = {c: MISSING if c in text else MISSING + DASHES for c in head.names}
+    options = head.options() | {
+        "na_values": gaps,
+        "dtype": text,
+        "chunksize": block,
+        "names": head.names,
+    }
     stream = io.BufferedReader(peeked, 1 << 20)
     seen = 0
     with _readable_errors(peeked), pd.read_csv(stream, **options) as chunks:

@@ -21,6 +21,8 @@ TYPES = ("number", "comma", "truth", "date", "day.month", "month/day", "category
 COMMA = r"\s*[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+)(?:,\d+)?\s*"
 #: Types whose values are dates, in a form of their own.
 DATES = ("date", "day.month", "month/day")
+#: Types of columns that are read as text, without conversion.
+WORDS = ("category", "text")
 
 
 class DataError(ValueError):

@@ -13,9 +13,10 @@ from typing import Any, BinaryIO
 
 from mercer._arrays import pandas
 from mercer._config import get_config, show_bytes
+from mercer.data.columns import column_type
 from mercer.data.dataset import Dataset, Note
 from mercer.data.making import make
-from mercer.data.schema import DataError
+from mercer.data.schema import WORDS, DataError
 
 #: The most columns a table may have.
 MAX_COLUMNS = 100_000
@@ -25,7 +26,9 @@ MAX_HEADER = 16 * 2**20
 FIELD_COST = 24
 SEPARATORS = (",", "\t", ";", "|")
 #: How public tables write a missing value, besides what pandas knows: "", NA, NaN, null, …
-MISSING = ["?", "-", "--"]
+MISSING = ["?"]
+#: Missing too, but in columns of words: "-" stands beside "+" there, or means "none".
+DASHES = ["-", "--"]
 
 
 def read_csv(
@@ -84,8 +87,23 @@ def frame_from_text(
                 f"{source} has rows with more than the {len(head.names)} fields of its first line"
             ) from None
     frame.columns = pd.Index(head.names, dtype=object)
+    for name in frame.columns[[dtype.kind not in "iufb" for dtype in frame.dtypes]]:
+        frame[name] = _without_dashes(frame[name])
     words = "no line of names: the columns are called x0, x1, …"
     return frame, () if head.named else (Note("file", words),)
+
+
+def _without_dashes(column: Any) -> Any:
+    """The column with its dashes as missing values; one of words as it is."""
+    pd = pandas()
+    dashes = column.isin(DASHES)
+    if not dashes.any():
+        return column
+    rest = column.mask(dashes)
+    numbers = pd.to_numeric(rest, errors="coerce")
+    if (numbers.notna() == rest.notna()).all():
+        return numbers
+    return column if column_type(rest, []) in WORDS else rest
 
 
 class Header:

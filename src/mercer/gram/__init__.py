@@ -13,6 +13,7 @@ results on the host), `host_gram` (K on the host, whatever the device), `held` (
 that are compared again and again). The modules in here are for engines, which make their own K.
 """
 
+from mercer.gram.accuracy import PROMISED as PROMISED
 from mercer.gram.base import Gram
 from mercer.gram.base import constant_diagonal as constant_diagonal
 from mercer.gram.base import formula_of as formula_of

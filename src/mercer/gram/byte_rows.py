@@ -125,8 +125,8 @@ class GridRows:
         self, rows: slice, other: GridRows, columns: slice, out: np.ndarray, scratch: Scratch
     ) -> None:
         """Write x·z for these rows and for these rows of `other` into `out`."""
+        from mercer._tiles import whole_rows
         from mercer.gram.cpu.byte_loops import COLUMNS, ROWS, multiply
-        from mercer.gram.cpu.compiled import whole_rows
 
         words = other.codes[columns].view(np.uint32)
         packed = scratch.get("packed bytes", (words.shape[1], COLUMNS), np.dtype(np.uint32))
@@ -215,9 +215,8 @@ def _pays(x: np.ndarray, z: np.ndarray) -> bool:
     return works()
 
 
-#: Numbers looked at first, how many distinct ones may be among them, and so few that they nearly
-#: always show that there are more.
-GRID_SAMPLE, DISTINCT, GLANCE = 1 << 12, 512, 1 << 10
+#: Numbers looked at first, and how many distinct ones may be among them.
+GRID_SAMPLE, DISTINCT = 1 << 12, 512
 
 
 @record
@@ -239,7 +238,7 @@ def find_grid(*sides: np.ndarray) -> Grid | None:
     Grid(step=0.5, low=0)
     >>> find_grid(np.random.default_rng(0).random((100, 30)))
     """
-    if len(np.unique(sides[0].ravel()[:GLANCE])) > DISTINCT:
+    if len(np.unique(sides[0].ravel()[: 2 * DISTINCT])) > DISTINCT:  # nearly always enough
         return None
     some = np.unique(np.concatenate([side.ravel()[:GRID_SAMPLE] for side in sides]))
     if len(some) > DISTINCT:

@@ -161,9 +161,8 @@ def make_gram(kernel: Any, X: Any, Z: Any = None) -> Gram:
     return engine.make(kernel, X, Z if engine is HOST else raw)
 
 
-def host_gram(kernel: Any, X: Any, Z: Any = None) -> HostGram:
-    """K on the host, of a kernel or a formula, whatever device is set."""
-    return HostGram(kernel, X, Z)
+#: K on the host, of a kernel or a formula, whatever device is set: ``host_gram(kernel, X, Z)``.
+host_gram = HostGram
 
 
 def held(kernel: Any, points: Any) -> Rows | Any:

@@ -16,15 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._arrays import is_sparse
-from mercer._tiles import Scratch, cut
+from mercer._tiles import Scratch, cut, whole_rows
 from mercer.formula import Formula, evaluate
 from mercer.formula.evaluate import evaluate_into
 from mercer.formula.nodes import Input, is_column_product, set_size
 from mercer.gram.accuracy import CANCELED
 from mercer.gram.byte_rows import worth
 from mercer.gram.form import Program
-from mercer.gram.operand import Operand, over_sets, reduced
-from mercer.gram.rows import scatters, stays_sparse
+from mercer.gram.row_values import over_sets, reduced
+from mercer.gram.rows import Operand, scatters, stays_sparse
 from mercer.tuning import CACHE_ELEMENTS
 
 
@@ -62,7 +62,9 @@ class Filler:
         if not self.program.fused:
             self._fill_matrices(rows, columns, tiles, scratch)
         if self.compiled is not None:
-            self.compiled.fill(self.x, self.z, rows, columns, tiles, out)
+            matrices = [t for t in tiles if t is not None and t is not out]
+            operands = self._of_loop(rows, columns)
+            self.compiled.module.fill(self.compiled.numbers, *matrices, *operands, whole_rows(out))
             return
         # An infinite distance is a valid result, and float32 may not hold every constant.
         with np.errstate(over="ignore"):
@@ -71,6 +73,20 @@ class Filler:
                     x, z = self.x.dense(source.rows, rows), self.z.dense(source.rows, columns)
                     direct(source.node, x, z, tile)
             self._epilogue(rows, columns, tiles, out)
+
+    def multiply(self, rows: slice, V: np.ndarray, out: np.ndarray) -> None:
+        """Add k(x[rows], z) Vᵀ to `out` without a tile in memory; `V` holds one vector per row."""
+        operands = self._of_loop(rows, slice(0, self.z.n))
+        self.compiled.module.multiply(self.compiled.numbers, *operands, V, out)
+
+    def _of_loop(self, rows: slice, columns: slice) -> list[Any]:
+        """The operands of the compiled loop: rows of each direct source, and row values."""
+        operands: list[Any] = []
+        for key in self.program.direct:
+            operands += [np.ascontiguousarray(self.x.dense(key, rows)), self.z.packed(key)]
+        operands += [v[rows] for v in self.x.values]
+        operands += [v[columns] for v in self.z.values]
+        return [*operands, columns.start, columns.stop]
 
     def _fill_matrices(
         self, rows: slice, columns: slice, tiles: list[Any], scratch: Scratch

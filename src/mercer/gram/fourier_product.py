@@ -22,7 +22,7 @@ from mercer.tuning import COPIED_NUMBERS, MATRIX_PANEL_ROWS, WAVE_PAIRS
 #: Measured on two cores, doubled.
 PRICE = Price(1.0, 20.0)
 #: Error of k, relative to its largest value, by the size of a number.
-ACCURACY = {4: 2.0**-24, 8: 2.0**-51}
+SERIES_ACCURACY = {4: 2.0**-24, 8: 2.0**-51}
 
 
 def series_of(gram: Any, vectors: int) -> tuple[Input, list[Series]] | None:
@@ -35,7 +35,7 @@ def series_of(gram: Any, vectors: int) -> tuple[Input, list[Series]] | None:
         low, high = (np.array([end(m, axis=0) for m in sides]) for end in (np.min, np.max))
         return low.min(axis=0), high.max(axis=0)
 
-    accuracy = ACCURACY[gram.dtype.itemsize]
+    accuracy = SERIES_ACCURACY[gram.dtype.itemsize]
     series = cheaper_series(gram, vectors, PRICE, WAVE_PAIRS, ends, accuracy)
     terms = 0 if series is None else sum(s.terms for s in series[1])
     return series if 64 * vectors * terms <= gram.limit_bytes else None

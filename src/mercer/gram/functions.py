@@ -15,8 +15,8 @@ from mercer.formula.ranking import linear_part
 from mercer.gram.base import formula_of, simplified_diagonal
 from mercer.gram.dispatch import keeper_of, make_gram, solver_gram
 from mercer.gram.form import form_of
-from mercer.gram.operand import Operand, row_value
-from mercer.gram.rows import Rows, check_not_empty, common_dtype
+from mercer.gram.row_values import row_value
+from mercer.gram.rows import Operand, Rows, check_not_empty, common_dtype
 from mercer.kernels.core import Kernel
 
 

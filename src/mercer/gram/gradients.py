@@ -40,7 +40,7 @@ from mercer.formula.inputs import (
 from mercer.formula.nodes import X_J, Z_J, Formula, Input, rows_of, set_size, statistics
 from mercer.gram.base import Gram, formula_of
 from mercer.gram.dispatch import make_gram
-from mercer.gram.operand import over_sets
+from mercer.gram.row_values import over_sets
 from mercer.gram.rows import as_rows, matrix
 from mercer.kernels.catalog import FUNCTIONS
 from mercer.kernels.core import Kernel

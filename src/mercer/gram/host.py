@@ -31,10 +31,10 @@ from mercer.gram.base import (
 from mercer.gram.fill import PRODUCTS, Filler
 from mercer.gram.form import Program, form_for
 from mercer.gram.fourier_series import SERIES_VECTORS, Series, in_words
-from mercer.gram.operand import Operand, row_value
 from mercer.gram.plan import Cost, Plan, check_room, make_plan, operations
 from mercer.gram.prepare import prepare, swap_values
-from mercer.gram.rows import Rows
+from mercer.gram.row_values import row_value
+from mercer.gram.rows import Operand, Rows
 from mercer.kernels.core import Kernel
 
 
@@ -86,6 +86,9 @@ class HostGram(Gram):
     @property
     def symmetric(self) -> bool:
         return self.program.symmetric
+
+    def solver(self, name: str, default: Any) -> Any:
+        return default  # written for NumPy arrays
 
     @property
     def cost(self) -> Cost:
@@ -249,10 +252,10 @@ class HostGram(Gram):
             result += part
 
     def _fused_product(self, plan: Plan, V: np.ndarray, result: np.ndarray) -> None:
-        transposed, compiled = np.ascontiguousarray(V.T), self._filler(plan).compiled
+        transposed, filler = np.ascontiguousarray(V.T), self._filler(plan)
 
         def body(rows: slice, columns: slice, scratch: Scratch) -> None:
-            compiled.multiply(self._x, self._z, rows, transposed, result[rows])
+            filler.multiply(rows, transposed, result[rows])
 
         height = max(64, min(2048, -(-self.shape[0] // (4 * plan.threads))))
         tiling = Tiling(self.shape, (height, self.shape[1]), plan.threads)

@@ -20,8 +20,7 @@ from mercer._escape.terminal import printable
 from mercer._machine.threads import WORTH_FLOPS
 from mercer.formula.nodes import Formula, Input
 from mercer.gram.form import Program
-from mercer.gram.operand import CHUNK, Operand
-from mercer.gram.rows import scatters, stays_sparse
+from mercer.gram.rows import CHUNK, Operand, scatters, stays_sparse
 
 
 class Cost(NamedTuple):

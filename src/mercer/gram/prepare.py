@@ -18,9 +18,9 @@ from mercer.formula.nodes import Input
 from mercer.gram import accuracy
 from mercer.gram.byte_rows import GridRows, about, on_grid
 from mercer.gram.form import Form, Program, compile_program
-from mercer.gram.operand import NOTHING, Operand, row_value
 from mercer.gram.range import check_range
-from mercer.gram.rows import Rows, check_widths, common_dtype, made_dense
+from mercer.gram.row_values import row_value
+from mercer.gram.rows import NOTHING, Operand, Rows, check_widths, common_dtype, made_dense
 from mercer.tuning import BYTE_FLOPS, DIRECT_COLUMNS, SMALL_WORK
 
 #: How much longer than the shortest row, in squares, a center may be that x·z is put right for

@@ -16,7 +16,8 @@ from mercer._arrays import is_sparse
 from mercer.formula import Formula, at_diagonal, evaluate, simplify
 from mercer.formula.nodes import Input, side_of, statistics
 from mercer.gram.accuracy import at_distances
-from mercer.gram.operand import Operand, squared_norms, statistic
+from mercer.gram.row_values import statistic
+from mercer.gram.rows import Operand, squared_norms
 from mercer.kernels.radial import FARTHEST
 
 #: Numbers up to here fit every dtype.

@@ -1,14 +1,17 @@
 """Rows: the examples of one operand of K, whatever holds them, validated once.
 
-A Gram makes Rows of X and Z. A fitted expansion or a feature map, which compares new rows with the
+A Gram makes Rows of X and Z, and of them an Operand: the rows prepared for one program, from which
+any tile of K can be made. A fitted expansion or a feature map, which compares new rows with the
 same examples again and again, holds their Rows, and with them what was computed once: the numbers
 in each precision, norms, the operand of each program.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,14 +19,23 @@ import numpy as np
 import mercer.tuning as tuning
 from mercer._arrays import host, is_plain, is_sparse
 from mercer._config import get_config
-from mercer._examples import count
+from mercer._examples import count, take
 from mercer._machine.jit import may_compile
+from mercer._tiles import cut
 from mercer.formula.inputs import check_finite, numeric
 from mercer.formula.nodes import Formula, Input, statistics
-from mercer.gram.operand import squared_norms
 
 if TYPE_CHECKING:
+    from mercer.gram.byte_rows import GridRows
     from mercer.gram.form import Form
+
+#: Columns of Z that the generated loops take at a time; they stay in the first-level cache.
+CHUNK = 256
+#: Rows of K that are made one by one, or TOGETHER, have a multiple of BLOCK entries, and read Z in
+#: panels of BLOCK rows. Columns of a longer panel are farther apart in memory: with 256
+#: rows an entry of K over 120 columns took 1.3 times as long, and one over 784 twice as long.
+BLOCK, TOGETHER = 64, 4
+NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 class Rows:
@@ -100,6 +112,120 @@ class Rows:
         if key not in self.kept:
             self.kept[key] = make()
         return self.kept[key]
+
+
+@dataclass
+class Operand:
+    """The rows, or the columns, of a Gram.
+
+    `matrices`: the rows of each numeric input; `centers`: what products subtract from them;
+    `values`: one vector per row value of the program; `states`: of opaque kernels; `norms`:
+    ‖x − c‖² where it was computed; `kept`: copies in another order, values of users' functions.
+    """
+
+    n: int
+    dtype: np.dtype
+    matrices: dict[Input, Any]
+    centers: Mapping[Input, np.ndarray | None]
+    values: tuple[np.ndarray, ...] = ()
+    states: Mapping[Formula, Any] = field(default_factory=lambda: NOTHING)
+    raw: Any = None
+    grids: Mapping[Input, GridRows] = field(default_factory=lambda: NOTHING)
+    norms: dict[Input, np.ndarray] = field(default_factory=dict)
+    kept: dict[Any, Any] = field(default_factory=dict)
+
+    @cached_property
+    def is_sparse(self) -> bool:
+        """Whether one of the matrices is sparse."""
+        return any(map(is_sparse, self.matrices.values()))
+
+    def take(self, index: Any) -> Operand:
+        """Some of the rows, by slice or indices."""
+        states = {node: node.value[0].select(s, index) for node, s in self.states.items()}
+        n = len(range(*index.indices(self.n))) if isinstance(index, slice) else len(index)
+        matrices = {key: m[index] for key, m in self.matrices.items()}
+        same = next((matrices[key] for key, m in self.matrices.items() if m is self.raw), None)
+        raw = take(self.raw, index) if same is None and self.raw is not None else same
+        values, grids = tuple(v[index] for v in self.values), self.grids
+        grids = {key: g.take(index) for key, g in grids.items()} if grids else NOTHING
+        return Operand(n, self.dtype, matrices, self.centers, values, states, raw, grids=grids)
+
+    def panel(self, rows: Input, index: slice) -> np.ndarray:
+        """Dense rows for the matrix product, minus the center if there is one."""
+        block = self.dense(rows, index)
+        center = self.centers.get(rows)
+        return block if center is None else block - center
+
+    def dense(self, rows: Input, index: slice) -> np.ndarray:
+        block = self.matrices[rows][index]
+        return block.toarray() if is_sparse(block) else block
+
+    def squared_norms(self, rows: Input, index: slice = slice(None)) -> np.ndarray:
+        """‖x − c‖² for every row, as the products have it."""
+        if rows in self.grids:
+            return self.grids[rows].take(index).squared_norms().astype(self.dtype)
+        center = self.centers.get(rows)
+        if rows not in self.norms and index == slice(None):
+            self.norms[rows] = squared_norms(self.matrices[rows], center)
+        if rows in self.norms:
+            return self.norms[rows][index]
+        return squared_norms(self.matrices[rows][index], center)
+
+    def packed(self, rows: Input) -> np.ndarray:
+        """All rows as (chunks, columns, CHUNK): what a loop over pairs reads without a stride."""
+        if ("packed", rows) not in self.kept:
+            chunks = -(-self.n // CHUNK)
+            matrix = self.matrices[rows]
+            packed = np.zeros((chunks, matrix.shape[1], CHUNK), dtype=matrix.dtype)
+            for i in range(chunks):
+                block = self.dense(rows, slice(i * CHUNK, min((i + 1) * CHUNK, self.n)))
+                packed[i, :, : len(block)] = block.T
+            self.kept["packed", rows] = packed
+        return self.kept["packed", rows]  # type: ignore[no-any-return]
+
+    def by_column(self, rows: Input, index: slice) -> tuple[Any, slice]:
+        """Sparse rows by columns, for a loop over rows of the other operand, and their slice."""
+        from mercer.gram.cpu.sparse_loops import columns_of
+
+        if not self.keeps_columns(rows):
+            return columns_of(self.matrices[rows][index]), slice(0, index.stop - index.start)
+        if ("columns", rows) not in self.kept:
+            self.kept["columns", rows] = columns_of(self.matrices[rows])
+        return self.kept["columns", rows], index
+
+    def keeps_columns(self, rows: Input) -> bool:
+        """Whether a copy by columns is small beside the memory limit."""
+        return self.bytes_by_column(rows) <= tuning.COPY_SHARE * get_config().memory_bytes
+
+    def bytes_by_column(self, rows: Input) -> int:
+        m = self.matrices[rows]
+        return int(m.data.nbytes + m.indices.nbytes + m.indices.itemsize * (m.shape[1] + 1))
+
+
+def squared_norms(rows: Any, center: np.ndarray | None = None) -> np.ndarray:
+    """‖x − c‖² for every row, in panels."""
+    if is_sparse(rows):
+        if not rows.has_canonical_format:  # a number may be there in several parts
+            return np.asarray(rows.multiply(rows).sum(axis=1), dtype=rows.dtype).ravel()
+        norms, full = np.zeros(rows.shape[0], dtype=rows.dtype), np.diff(rows.indptr) > 0
+        norms[full] = np.add.reduceat(np.square(rows.data), rows.indptr[:-1][full])
+        return norms
+    if center is None:
+        return np.einsum("ij,ij->i", rows, rows)
+    norms = np.empty(len(rows), dtype=rows.dtype)
+    for part in panels(rows):
+        block = rows[part] - center
+        norms[part] = np.einsum("ij,ij->i", block, block)
+    return norms
+
+
+def panels(rows: Any) -> Iterator[slice]:
+    """Rows of which a temporary copy is small."""
+    return cut(
+        0,
+        rows.shape[0],
+        max(1, min(tuning.COPIED_ROWS, tuning.COPIED_NUMBERS // max(1, rows.shape[1]))),
+    )
 
 
 #: Statistics whose input is read as numbers.

@@ -113,7 +113,7 @@ class Rule:
             max_dims=self.max_dims,
             generic=self.generic,
         )
-        return within(claim, n_features)
+        return claim if self.max_dims is None else within(claim, n_features)
 
 
 def zero_function(kernel: Kernel) -> Claim:

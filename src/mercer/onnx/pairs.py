@@ -20,7 +20,7 @@ from mercer.formula.nodes import Formula, Input, at_diagonal, const, dependence,
 from mercer.formula.shape import is_stationary
 from mercer.formula.simplify import simplify
 from mercer.gram import accuracy, host_gram
-from mercer.gram.operand import reduced, row_weights
+from mercer.gram.row_values import reduced, row_weights
 from mercer.gram.rows import matrix
 from mercer.onnx import NotExportable
 from mercer.onnx.graph import Graph, Wire

@@ -35,7 +35,7 @@ READINGS = ("interventional", "independent", "removed")
 #: fit beside the rows, and rows that a thread takes.
 ROOM, POINTS, HEIGHT = 0.25, 64, 16
 #: Copies of a factor while its games are played.
-COPIES = 4
+FACTOR_COPIES = 4
 
 
 def exact_values(
@@ -49,7 +49,7 @@ def exact_values(
     many = partial(_many, play=engine.solver("games"))
     terms = factored(f.kernel.lower(ROOT), parts)
     factors = list(dict.fromkeys(pair for product in terms for pair in product))
-    room = int(ROOM * get_config().memory_bytes) // (8 * COPIES * max(1, len(factors)))
+    room = int(ROOM * get_config().memory_bytes) // (8 * FACTOR_COPIES * max(1, len(factors)))
     height = max(1, min(count(X), room // POINTS))
     values = np.zeros((count(X), max(parts.owner) + 1, f.coef.shape[1]))
     for rows in cut(0, count(X), height):
@@ -119,7 +119,7 @@ def _many(A: np.ndarray, B: np.ndarray, coef: np.ndarray, play: Any = None) -> n
         return np.asarray(play(A, B, coef, *(rows[-1] for rows in rules(d)[2:])))
     if not compiles():
         return _in_numpy(A, B, coef, np.zeros((A.shape[1], d, coef.shape[1])))
-    from mercer.reasons.games import LANES, SMALLEST, product_games
+    from mercer.reasons.games import LANES, LEAST_FACTOR, product_games
 
     A, B = (np.concatenate([own, np.ones_like(own[: d % 2])]) for own in (A, B))  # an even number
     out = np.zeros((A.shape[1], len(A), coef.shape[1]))
@@ -128,7 +128,7 @@ def _many(A: np.ndarray, B: np.ndarray, coef: np.ndarray, play: Any = None) -> n
     weight.flat[:backgrounds] = 1.0 / backgrounds
     index = np.resize(np.arange(backgrounds), (blocks, LANES))  # what fills the last weighs nothing
     wide = np.ascontiguousarray(B.transpose(2, 1, 0)[:, index].swapaxes(2, 3))
-    inverses = 1.0 / np.maximum(np.abs(wide), SMALLEST)
+    inverses = 1.0 / np.maximum(np.abs(wide), LEAST_FACTOR)
     rows, rule = np.ascontiguousarray(A.transpose(1, 2, 0)), rules(d)
 
     def body(some: slice, columns: slice, scratch: Scratch) -> None:

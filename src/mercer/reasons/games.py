@@ -12,7 +12,7 @@ from mercer._machine.lanes import choose, everywhere_of, lanes_of, larger, large
 #: Backgrounds that are computed side by side.
 LANES = lanes_of(8)
 #: Smaller factors have the inverse of this number.
-SMALLEST = 1e-300
+LEAST_FACTOR = 1e-300
 load, everywhere = load_of(LANES), everywhere_of(LANES)
 
 
@@ -81,7 +81,7 @@ def product_games(
     for z in range(m):
         for x in range(n):
             for j in range(d):
-                inverse[j] = 1.0 / max(abs(A[x, z, j]), SMALLEST)
+                inverse[j] = 1.0 / max(abs(A[x, z, j]), LEAST_FACTOR)
             for i in range(d * LANES):
                 room[1][i] = 0.0
             for block in range(B.shape[1]):

@@ -12,8 +12,7 @@ from mercer._arrays import as_pandas, host, is_sparse, on_gpu
 from mercer._config import get_config
 from mercer._examples import count, joined, take
 from mercer.expansion import KernelExpansion
-from mercer.gram import HOST, Engine
-from mercer.gram.dispatch import engine_for
+from mercer.gram import HOST, Engine, engine_for
 from mercer.reasons.factors import NotFactored, Parts
 from mercer.reasons.sampling import mixed
 

@@ -12,7 +12,7 @@ from mercer._examples import count
 from mercer._tiles import cut
 
 #: What a number of a mixed row takes: the number, its index, and what the model makes of it.
-BYTES = 48
+WALK_BYTES = 48
 
 
 def mixed(table: Any, index: np.ndarray) -> Any:
@@ -47,7 +47,7 @@ def sampled_values(
     rank = np.argsort(random.random((walks, parts)), axis=1)  # when each part changes
     ranks = np.stack([rank, parts - 1 - rank], axis=1).reshape(2 * walks, parts)
     order, start = np.argsort(ranks, axis=1)[:, :, None], np.repeat(begin, 2)
-    per_walk = BYTES * (parts + 1) * len(owner)
+    per_walk = WALK_BYTES * (parts + 1) * len(owner)
     some = list(cut(0, 2 * walks, max(1, get_config().memory_bytes // 4 // per_walk)))
     found, errors, base = [], [], np.zeros(0)
     for x in range(n):

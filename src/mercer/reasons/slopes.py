@@ -3,7 +3,7 @@
     φⱼ = (xⱼ − bⱼ) ∫₀¹ ∂f/∂xⱼ(b + t(x − b)) dt
 
 They add up to f(x) − f(b). The derivative is that of the formula; the integral is Gauss and
-Legendre's, with twice as many nodes until the sums are right to `ENOUGH`, or `MOST` nodes.
+Legendre's, with twice as many nodes until the sums are right to `ENOUGH`, or `MOST_NODES` nodes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mercer.gram import make_gram
 from mercer.reasons.factors import NotFactored
 
 #: The gap to f(x) − f(b) that is left, beside the largest score; nodes to begin with, and at most.
-ENOUGH, FEW, MOST = 1e-9, 8, 512
+ENOUGH, FEW_NODES, MOST_NODES = 1e-9, 8, 512
 
 
 def along_lines(f: KernelExpansion, X: Any, baseline: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -26,7 +26,7 @@ def along_lines(f: KernelExpansion, X: Any, baseline: np.ndarray) -> tuple[np.nd
     X = np.asarray(numeric(X), dtype=np.float64)
     pairs = make_gram(f.kernel, np.vstack([X, baseline]), f.points)
     scores = np.asarray(pairs @ f.coef)
-    change, nodes = scores[:-1] - scores[-1], FEW
+    change, nodes = scores[:-1] - scores[-1], FEW_NODES
     while True:
         total = np.zeros((*X.shape, f.coef.shape[1]))
         for t, w in zip(*np.polynomial.legendre.leggauss(nodes), strict=True):
@@ -34,7 +34,7 @@ def along_lines(f: KernelExpansion, X: Any, baseline: np.ndarray) -> tuple[np.nd
             total += 0.5 * w * gradient(f, point)
         total *= (X - baseline)[:, :, None]
         gap = np.abs(total.sum(axis=1) - change).max()
-        if gap <= ENOUGH * np.abs(scores).max() or nodes >= MOST:
+        if gap <= ENOUGH * np.abs(scores).max() or nodes >= MOST_NODES:
             return total, scores[-1]
         nodes *= 2
 

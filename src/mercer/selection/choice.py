@@ -35,13 +35,13 @@ from mercer.selection.rivals.trainer import rival_trainers
 from mercer.selection.trainers.grid import trainers_for
 
 #: Rows that the choice is made on; beyond this, a sample of so many is drawn.
-MOST_ROWS = 6_000
+CHOICE_ROWS = 6_000
 #: The part of a time budget that a kernel search may take.
 SEARCH_SHARE = 0.25
 #: The share of rows that belong to no group, from which on rows may be left out one by one.
 ALONE = 0.95
 #: N×N matrices that are alive at once during a fold (K, its blocks, a factor), with room.
-COPIES = 4.0
+FOLD_MATRICES = 4.0
 INTERRUPTED = "interrupted: the best of what had been tried until then was fitted"
 
 
@@ -142,7 +142,7 @@ class Choice:
     def prepare(self, cv: Any, repeats: int) -> None:
         """Draw the rows that the choice is made on, make them ready, and cut them into folds."""
         order = draw_order(self.y, self.classified, self.seed)
-        self.drawn: np.ndarray = np.sort(order[: min(MOST_ROWS, _rows_that_fit())])
+        self.drawn: np.ndarray = np.sort(order[: min(CHOICE_ROWS, _rows_that_fit())])
         watch = Stopwatch()
         rows = _prepared(self.steps, self.found.take(self.drawn))
         self.overhead: float = watch.seconds() * len(self.y) / len(self.drawn)
@@ -254,7 +254,7 @@ def first_stored(standing: list[Entry]) -> Entry:
 
 def _rows_that_fit() -> int:
     """So many that K and what is made of it stay within the memory limit."""
-    return max(200, int(math.sqrt(get_config().memory_bytes / (COPIES * 8))))
+    return max(200, int(math.sqrt(get_config().memory_bytes / (FOLD_MATRICES * 8))))
 
 
 def _prepared(made: Preprocessing, X: Any) -> Any:

@@ -19,7 +19,7 @@ from mercer.selection.board.summary import board_of
 from mercer.selection.choice import Choice
 from mercer.selection.data_checks import check
 from mercer.selection.holdout import (
-    SHARE,
+    TURN_SHARE,
     Headline,
     Plan,
     answers,
@@ -211,8 +211,8 @@ def _parts_in_turn(
     chosen: Callable[..., Choice], found: Dataset, plan: Plan, clock: Clock, progress: Any
 ) -> Scoreboard:
     """The choice on all rows first, so that Ctrl-C keeps it; then anew without each part."""
-    made = chosen(None, clock.rest(1 - SHARE), progress)
-    share = None if clock.budget is None else SHARE / len(plan.parts) * clock.budget
+    made = chosen(None, clock.rest(1 - TURN_SHARE), progress)
+    share = None if clock.budget is None else TURN_SHARE / len(plan.parts) * clock.budget
     judged: list[OutOfFold] = []
     for train, test in plan.parts:
         if made.interrupted or clock.left() < 0.5 * (share or 0.0):

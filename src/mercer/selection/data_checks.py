@@ -22,13 +22,13 @@ from mercer.selection.leaks import Telling, named_classes
 from mercer.selection.numbering import HUGE, IDENTIFIER, huge_numbers, numbers_rows
 
 #: Fewer rows than this show no pattern worth a warning.
-LEAST_ROWS = 30
+CHECKED_ROWS = 30
 #: Columns looked at for one that gives the target away.
-MOST_COLUMNS = 200
+CHECKED_COLUMNS = 200
 #: A column has one value in nearly all rows where at most such a share, or one row, has another.
-OTHERS = 0.005
+OTHER_VALUES = 0.005
 #: Rows that are looked at first, since they decide about most columns.
-FIRST = 1_000
+FIRST_CHECKED = 1_000
 #: Classes that hold less than this share of the rows are rare.
 RARE = 0.05
 #: Values that an identifier of groups of rows has at least.
@@ -76,7 +76,7 @@ def check(found: Dataset, groups: Any = None, time: Any = None) -> Checked:
         raise ValueError(f"time holds {times.dtype}; it takes numbers or dates, one per row")
     assert found.y is not None
     gone: list[int] = []
-    if len(found) >= LEAST_ROWS:
+    if len(found) >= CHECKED_ROWS:
         gone = _numbering(found, notes)
         if found.kind == "table" and gone:
             told = found.notes  # why they are left out is said below; nobody has asked for it
@@ -162,15 +162,15 @@ def _columns(found: Dataset, gone: list[int]) -> list[Note]:
             continue
         if _nearly_constant(values):
             still.append(name)
-        elif i < MOST_COLUMNS:
+        elif i < CHECKED_COLUMNS:
             telling.look(name, values)
     words = f"columns with one value in nearly all rows: {listed(still)}; kept"
     return ([_said(words)] if still else []) + telling.notes()
 
 
 def _nearly_constant(values: np.ndarray) -> bool:
-    most = max(1.0, OTHERS * len(values))
-    for some in (values[:FIRST], values):  # the first rows decide about most columns
+    most = max(1.0, OTHER_VALUES * len(values))
+    for some in (values[:FIRST_CHECKED], values):  # the first rows decide about most columns
         known = some[np.isfinite(some)]
         others = len(some) - np.unique(known, return_counts=True)[1].max(initial=0)
         if others > most:

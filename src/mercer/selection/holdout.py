@@ -28,20 +28,20 @@ from mercer.selection.scores import cross_calibrated
 from mercer.selection.trainers.base import decide
 
 #: Up to so many rows, parts are held out in turn; with a budget, from so many seconds of work on.
-FEW_ROWS, ENOUGH_SECONDS = 1_000, 15.0
+TURN_ROWS, ENOUGH_SECONDS = 1_000, 15.0
 #: Fewer rows than this cannot be spared.
-LEAST_ROWS = 20
+SPARED_ROWS = 20
 #: Parts that are held out in turn, and the share of a budget that choosing for them may take.
-PARTS, SHARE = 5, 0.55
+PARTS, TURN_SHARE = 5, 0.55
 #: The share of rows that is kept back once, and how many of them at most.
-KEPT, MOST_KEPT = 0.2, 10_000
+KEPT_SHARE, MOST_KEPT = 0.2, 10_000
 #: So many rows are judged whatever the time.
 FEWEST_ANSWERS = 250
 #: Added to the seed: these rows are drawn apart from the folds of the race.
 SEED = 17
 #: How sure the interval is, and how often rows are drawn anew for it: less often for many values.
 LEVEL, DRAWS = 0.9, 1_000
-FEW, MANY = 200, 20_000
+FEW_DRAWS, MANY_VALUES = 200, 20_000
 
 
 @dataclass(frozen=True)
@@ -95,10 +95,10 @@ def plan_holdout(checked: Checked, holdout: Any, clock: Clock, seed: int) -> Pla
     found, groups = checked.found, checked.groups
     assert found.y is not None
     n, classified = len(found.y), found.classes is not None
-    if n < LEAST_ROWS and holdout == "auto":
+    if n < SPARED_ROWS and holdout == "auto":
         return None
-    share = KEPT
-    in_turn = n <= FEW_ROWS and clock.left() >= ENOUGH_SECONDS * clock.crowding()
+    share = KEPT_SHARE
+    in_turn = n <= TURN_ROWS and clock.left() >= ENOUGH_SECONDS * clock.crowding()
     in_turn &= checked.times is None
     if holdout != "auto":
         share, in_turn = _share(holdout), False
@@ -226,7 +226,10 @@ def interval(
         half = z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
         return float(max(0.0, middle - half)), float(min(1.0, middle + half))
     random = np.random.default_rng(seed)
-    drawn = [random.integers(n, size=n) for _ in range(DRAWS if predicted.size < MANY else FEW)]
+    drawn = [
+        random.integers(n, size=n)
+        for _ in range(DRAWS if predicted.size < MANY_VALUES else FEW_DRAWS)
+    ]
     values = [metric(truth[rows], predicted[rows]) for rows in drawn]
     tail = (1 - LEVEL) / 2
     return float(np.quantile(values, tail)), float(np.quantile(values, 1 - tail))

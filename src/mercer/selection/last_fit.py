@@ -25,7 +25,7 @@ from mercer.selection.racing.race import Race
 from mercer.selection.trainers.base import Outcome
 
 #: So many times the rows make another last fit worth its time.
-WORTH = 1.15
+FIT_WORTH = 1.15
 #: At most so many times the rows in the next of them.
 STEP = 3
 
@@ -78,7 +78,7 @@ class LastFit:
                 left = race.clock.for_last_fit()
                 count = race.rows_in(winner, left)
                 count = min(count, STEP * len(self.rows) or count)
-                if len(self.rows) and count < min(WORTH * len(self.rows), len(found)):
+                if len(self.rows) and count < min(FIT_WORTH * len(self.rows), len(found)):
                     return
                 with until(perf_counter() + left):
                     self.fit(winner, found, count)

@@ -15,7 +15,7 @@ from mercer.selection.metrics import r2, ranks
 
 #: Rows looked at for a column that tells the target alone; for means of the target, as all rows of
 #: a group must be there, tables of at most so many.
-SAMPLE, MOST_ROWS = 2_000, 50_000
+LEAK_ROWS, MEANS_ROWS = 2_000, 50_000
 #: The share of the error of guessing that one column takes away, on rows not fitted on, so that it
 #: decides the target, and so that it nearly does; for a column of few values, less will do, since
 #: measurements have many. The best column of Fisher's irises takes 0.93 of it away.
@@ -36,7 +36,7 @@ class Telling:
         assert found.y is not None
         assert found.task is not None
         self.y, self.task = found.y, found.task
-        self.order: np.ndarray = np.random.default_rng(0).permutation(len(found.y))[:SAMPLE]
+        self.order: np.ndarray = np.random.default_rng(0).permutation(len(found.y))[:LEAK_ROWS]
         self.decide: list[str] = []
         self.nearly: list[str] = []
         self.means: list[str] = []
@@ -46,7 +46,7 @@ class Telling:
         told = self._told(values[self.order])
         if told >= DECIDES[self.task]:
             self.decide.append(name)
-        elif len(self.y) <= MOST_ROWS and self._is_mean(values):
+        elif len(self.y) <= MEANS_ROWS and self._is_mean(values):
             self.means.append(name)
         elif told >= self._threshold(values[self.order]):
             self.nearly.append(name)
@@ -144,7 +144,7 @@ def named_classes(found: Dataset) -> list[Note]:
     classes = [str(c).lower() for c in np.unique(found.y)]
     if found.kind != "strings" or found.task != "classification" or len(classes) < 2:
         return []
-    rows = np.random.default_rng(0).permutation(len(found.y))[:SAMPLE]
+    rows = np.random.default_rng(0).permutation(len(found.y))[:LEAK_ROWS]
     right = 0
     for row in rows:
         words = set(re.split(r"[\W_]+", str(found.X[row]).lower()))

@@ -10,7 +10,7 @@ import numpy as np
 #: Whole numbers from here on are rounded when they become floats.
 EXACT: Final = 2.0**53
 #: Rows that decide most columns.
-FIRST = 100
+FIRST_NUMBERED = 100
 #: What is done about them.
 HUGE = "columns left out, because whole numbers beyond 2⁵³ cannot be told apart"
 #: How columns of identifiers are called: id, user_id, userId, orderNumber, key, serial no, …
@@ -32,7 +32,7 @@ def numbers_rows(name: str, values: np.ndarray) -> bool:
     (True, False)
     """
     n = len(values)
-    if len(np.unique(values[:FIRST])) < min(n, FIRST):
+    if len(np.unique(values[:FIRST_NUMBERED])) < min(n, FIRST_NUMBERED):
         return False  # what most columns show soon
     if not np.isfinite(values).all() or np.abs(values).max() >= EXACT:
         return False
@@ -50,7 +50,7 @@ def huge_numbers(values: Any) -> bool:
     (True, False)
     """
     values = np.asarray(values, dtype=np.float64)
-    if np.any(np.abs(values[:FIRST]) < EXACT):
+    if np.any(np.abs(values[:FIRST_NUMBERED]) < EXACT):
         return False
     known = values[np.isfinite(values)]
     whole = np.array_equal(known, np.round(known))

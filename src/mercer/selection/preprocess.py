@@ -29,11 +29,11 @@ from mercer.selection.numbering import HUGE, huge_numbers
 #: Distinct values of a category that get a column of their own; the rest share one.
 MOST_CATEGORIES = 100
 #: One-hot columns beyond this many stay sparse.
-WIDE = 2_000
+SPARSE_WIDTH = 2_000
 #: Columns that words of a text are counted in, and directions that are kept of them.
 BUCKETS, TOPICS = 1 << 14, 50
 #: Cross-validation needs at least so many rows, and a classification has at most so many classes.
-LEAST_ROWS, MOST_CLASSES = 4, 100
+FOLDED_ROWS, MOST_CLASSES = 4, 100
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,10 @@ def check_targets(found: Dataset) -> Dataset:
     if found.y is None:
         raise ValueError("targets are needed: give y, the name of a column, or a data set's")
     n = len(found)
-    if n < LEAST_ROWS:
-        raise ValueError(f"{n} rows are too few to hold some out; at least {LEAST_ROWS} are needed")
+    if n < FOLDED_ROWS:
+        raise ValueError(
+            f"{n} rows are too few to hold some out; at least {FOLDED_ROWS} are needed"
+        )
     if found.task == "regression":
         return found
     classes, sizes = np.unique(found.y, return_counts=True)
@@ -200,7 +202,7 @@ def _table(found: Dataset) -> Preprocessing:
         rare = distinct.index[distinct > MOST_CATEGORIES]
         notes += [f"rare values of {c!r} share one column" for c in rare]
         width += int(distinct.clip(upper=MOST_CATEGORIES).sum())
-    wide = width > WIDE and bool(words)
+    wide = width > SPARSE_WIDTH and bool(words)
     encoder = ColumnTransformer(parts, sparse_threshold=0.3 * wide)
     notes += _add_texts(encoder, columns.texts_, len(numbers) + len(words), width)
     kind = "sparse" if wide else ("pixels" if pixels else "vectors")

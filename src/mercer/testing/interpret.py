@@ -31,7 +31,7 @@ def interpreted(gram: Any) -> np.ndarray:
         if gram.program.fused:
             product = np.zeros_like(out)
             unit = np.eye(m, dtype=gram.dtype)
-            compiled.multiply(x, z, slice(0, n), unit, product)
+            engine.multiply(slice(0, n), unit, product)
             assert (product == out).all(), "the loops for tiles and for products differ"
     return out
 
@@ -50,4 +50,4 @@ def _without_compiler(gram: Any) -> Compiled:
     }
     exec(plain, space)  # noqa: S102 - the text is our own
     module: Any = SimpleNamespace(**space)
-    return Compiled(program, module, constants(numbers, dtype), source)
+    return Compiled(module, constants(numbers, dtype), source)

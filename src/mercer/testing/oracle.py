@@ -11,7 +11,7 @@ from mercer._arrays import is_sparse
 from mercer.formula import Formula, evaluate
 from mercer.formula.inputs import numeric
 from mercer.formula.nodes import ROOT, Input, statistics
-from mercer.gram.operand import reduced
+from mercer.gram.row_values import reduced
 from mercer.kernels import Kernel
 
 #: Largest error of k, relative to its largest value on the data.

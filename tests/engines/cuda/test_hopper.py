@@ -35,7 +35,7 @@ from triton.backends.compiler import GPUTarget
 from triton.experimental.gluon._runtime import GluonASTSource
 from mercer.engines.cuda import hopper
 from mercer.engines.cuda.hopper.kernel import block_layout, kernel
-from mercer.gram.cpu.generated import load_generated
+from mercer.gram.cpu.compiled import load_generated
 
 text = {text!r}
 module = load_generated(text)

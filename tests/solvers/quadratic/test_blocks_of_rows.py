@@ -9,10 +9,10 @@ import mercer
 from mercer.kernels import Gaussian, Precomputed
 from mercer.solvers.quadratic import parallel as many
 from mercer.solvers.quadratic import smo_on_demand
-from mercer.solvers.quadratic.flat_problems import Problems
 from mercer.solvers.quadratic.hard_margin import NotSeparableError
 from mercer.solvers.quadratic.parallel import solve_all
 from mercer.solvers.quadratic.problem import (
+    Problems,
     Task,
     c_svc,
     epsilon_svr,
@@ -199,8 +199,8 @@ def test_newton_steps_on_free_variables_spare_steps_of_smo(monkeypatch):
     X = rng.normal(size=(400, 6))
     signs = np.where(X[:, 0] + rng.normal(size=400) > 0, 1, -1)
     problem, gram = c_svc(signs, np.full(400, 300.0)), mercer.Linear().gram(X)
-    monkeypatch.setattr("mercer.solvers.quadratic.flat_problems.SVM_STEPS", 500)
-    monkeypatch.setattr("mercer.solvers.quadratic.flat_problems.SVM_STEPS_PER_ROW", 1)
+    monkeypatch.setattr("mercer.solvers.quadratic.problem.SVM_STEPS", 500)
+    monkeypatch.setattr("mercer.solvers.quadratic.problem.SVM_STEPS_PER_ROW", 1)
     found = solve(gram, problem, tol=1e-6)
     monkeypatch.setattr(smo_on_demand, "SVM_NEWTON_OPERATIONS", 0)
     plain = solve(gram, problem, tol=1e-6)
@@ -211,8 +211,8 @@ def test_newton_steps_on_free_variables_spare_steps_of_smo(monkeypatch):
 
 
 def test_newton_steps_with_a_kink_and_groups(monkeypatch, noisy):
-    monkeypatch.setattr("mercer.solvers.quadratic.flat_problems.SVM_STEPS", 200)
-    monkeypatch.setattr("mercer.solvers.quadratic.flat_problems.SVM_STEPS_PER_ROW", 0)
+    monkeypatch.setattr("mercer.solvers.quadratic.problem.SVM_STEPS", 200)
+    monkeypatch.setattr("mercer.solvers.quadratic.problem.SVM_STEPS_PER_ROW", 0)
     monkeypatch.setattr(smo_on_demand, "SVM_BURST", 200)
     monkeypatch.setattr(smo_on_demand, "SVM_NEWTON_OPERATIONS", 1e6)
     X, t, signs = noisy

@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import minimize
 
 from mercer.kernels import Gaussian, Linear, Precomputed
-from mercer.solvers.quadratic.flat_problems import Problems
 from mercer.solvers.quadratic.problem import (
+    Problems,
     Task,
     c_svc,
     epsilon_svr,

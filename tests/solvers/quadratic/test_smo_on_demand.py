@@ -11,10 +11,10 @@ import mercer
 from mercer.kernels import ArcCosine, Gaussian, Laplacian, Linear, Periodic, Polynomial
 from mercer.learners import KernelOneClass, KernelSVC, KernelSVR
 from mercer.solvers.quadratic import row_sources as sources
-from mercer.solvers.quadratic import shrinking, smo_on_demand
-from mercer.solvers.quadratic.flat_problems import Problems
+from mercer.solvers.quadratic import smo_on_demand
 from mercer.solvers.quadratic.parallel import _together
 from mercer.solvers.quadratic.problem import (
+    Problems,
     Task,
     c_svc,
     epsilon_svr,
@@ -144,14 +144,14 @@ def test_room_for_few_rows_of_k(noisy):
 def shrinks(monkeypatch):
     """Small problems shrink early; the list gets the numbers of active rows."""
     monkeypatch.setattr(smo_on_demand, "SVM_SHRINK_ROWS", 100)
-    monkeypatch.setattr(shrinking, "SVM_SHRINK_PERIOD", 40)
-    sizes, leave = [], shrinking.Shrinking._leave
+    monkeypatch.setattr(smo_on_demand, "SVM_SHRINK_PERIOD", 40)
+    sizes, leave = [], smo_on_demand.Shrinking._leave
 
     def watched(self, steps):
         leave(self, 10**9)  # steps took so long that fewer rows always pay
         sizes.append(len(self.active))
 
-    monkeypatch.setattr(shrinking.Shrinking, "_leave", watched)
+    monkeypatch.setattr(smo_on_demand.Shrinking, "_leave", watched)
     return sizes
 
 

@@ -13,7 +13,7 @@ from mercer.formula.evaluate import evaluate
 from mercer.formula.inputs import Columns, Matrix, NonNegative, Scale, Step, Unit
 from mercer.formula.nodes import Formula, Input, dependence, set_size
 from mercer.formula.ops import form_of, integer_power, product, total
-from mercer.gram.operand import over_sets
+from mercer.gram.row_values import over_sets
 
 
 def _like(u: Any, *others: Any) -> torch.Tensor:

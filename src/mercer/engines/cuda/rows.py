@@ -17,7 +17,7 @@ from mercer.engines.cuda.ops import CHUNK, NARROW, apply_steps, computed_in, eva
 from mercer.formula import Formula
 from mercer.formula.inputs import numeric
 from mercer.formula.nodes import Input, set_size, statistics
-from mercer.gram.operand import over_sets, row_weights
+from mercer.gram.row_values import over_sets, row_weights
 
 #: Rows that the center is the mean of.
 SOME = 4096

@@ -26,7 +26,7 @@ from mercer.engines.cuda.triton_source import (
     render,
     renderable,
 )
-from mercer.gram.cpu.generated import load_generated
+from mercer.gram.cpu.compiled import load_generated
 
 #: Vectors that one launch multiplies at a time.
 MAX_VECTORS = 64

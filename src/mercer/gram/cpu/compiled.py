@@ -2,64 +2,37 @@
 
 from __future__ import annotations
 
+import hashlib
+import linecache
+import os
+import sys
+import threading
+from contextlib import suppress
 from functools import lru_cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from mercer._lazy import record
+from mercer._machine.cache import cache_folder
 from mercer._machine.jit import may_compile
 from mercer.formula.nodes import is_column_product
-from mercer.gram.cpu.generated import load_generated
 from mercer.gram.cpu.numba_source import render, renderable
 from mercer.gram.form import Program
-from mercer.gram.operand import Operand
+
+_modules: dict[str, ModuleType] = {}
+_lock = threading.Lock()
 
 
 @record
 class Compiled:
-    """The compiled functions of one program in one dtype."""
+    """The compiled functions of one program in one dtype, and the numbers of its formula."""
 
-    program: Program
     module: ModuleType
     numbers: np.ndarray
     source: str
-
-    def fill(
-        self, x: Operand, z: Operand, rows: slice, columns: slice, tiles: list[Any], out: np.ndarray
-    ) -> None:
-        """Write k of these rows and columns into `out`; `tiles`: the matrices of the sources."""
-        matrices = [t for t in tiles if t is not None and t is not out]
-        self.module.fill(
-            self.numbers, *matrices, *self._operands(x, z, rows, columns), whole_rows(out)
-        )
-
-    def multiply(self, x: Operand, z: Operand, rows: slice, V: np.ndarray, out: np.ndarray) -> None:
-        """Add k(x[rows], z) Vᵀ to `out` without a tile in memory; `V` holds one vector per row."""
-        self.module.multiply(self.numbers, *self._operands(x, z, rows, slice(0, z.n)), V, out)
-
-    def _operands(self, x: Operand, z: Operand, rows: slice, columns: slice) -> list[Any]:
-        operands: list[Any] = []
-        for source in self.program.sources:
-            if source.kind == "direct":
-                block = np.ascontiguousarray(x.dense(source.rows, rows))
-                operands += [block, z.packed(source.rows)]
-        operands += [v[rows] for v in x.values]
-        operands += [v[columns] for v in z.values]
-        return [*operands, columns.start, columns.stop]
-
-
-def whole_rows(out: np.ndarray) -> np.ndarray:
-    """A slice of columns seen as rows of the full length: loops over it are then contiguous.
-
-    What lies beyond the slice is never touched; the view only shows the compiler that neighbors in
-    a row are neighbors in memory.
-    """
-    if out.flags.c_contiguous or out.strides[1] != out.itemsize or out.strides[0] % out.itemsize:
-        return out
-    length = out.strides[0] // out.itemsize
-    return np.lib.stride_tricks.as_strided(out, (out.shape[0], length), out.strides)
 
 
 @lru_cache(maxsize=1024)
@@ -76,10 +49,48 @@ def can_compile(program: Program, dtype: np.dtype | None = None) -> bool:
 def compile_epilogue(program: Program, dtype: np.dtype, widths: tuple[int, ...]) -> Compiled:
     """The compiled loops of a program; `widths`: columns of its direct sources, in order."""
     source, numbers = render(program, dtype.name, list(widths))
-    return Compiled(program, load_generated(source), constants(numbers, dtype.name), source)
+    return Compiled(load_generated(source), constants(numbers, dtype.name), source)
 
 
 def constants(numbers: list[float], dtype: Any) -> np.ndarray:
     """The numbers of a text; what float32 cannot hold, such as a bound, is infinite there."""
     with np.errstate(over="ignore"):
         return np.asarray(numbers or [0.0], dtype=dtype)
+
+
+def load_generated(source: str) -> ModuleType:
+    """The module of this text; the same object for the same text.
+
+    The text is written to a file, because compilers read sources there and errors quote them. What
+    runs is the text itself: nothing is ever read back, neither a source nor byte code.
+    """
+    with _lock:
+        if source not in _modules:
+            _modules[source] = _load(source)
+        return _modules[source]
+
+
+def _load(source: str) -> ModuleType:
+    name = "mercer_" + hashlib.sha256(source.encode()).hexdigest()[:20]
+    path = cache_folder() / f"{name}.py"
+    with suppress(OSError):  # a full disk: the text runs all the same
+        _write(path, source)
+    # Compilers ask for the source of a function: they get this text, whatever the file holds.
+    linecache.cache[str(path)] = (len(source), None, source.splitlines(keepends=True), str(path))
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    sys.modules[name] = module
+    exec(compile(source, str(path), "exec"), module.__dict__)  # noqa: S102 - our own text
+    return module
+
+
+def _write(path: Path, source: str) -> None:
+    if path.exists() and path.read_text(encoding="utf-8", errors="replace") == source:
+        return
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")  # as public as any new file of the user's
+    try:
+        temporary.write_text(source, encoding="utf-8")
+        os.replace(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -11,7 +11,7 @@ from mercer.gram.byte_rows import BEFORE
 from mercer.gram.cpu.numba_header import header
 from mercer.gram.cpu.numba_source import Writer
 from mercer.gram.form import Program
-from mercer.gram.operand import BLOCK, TOGETHER
+from mercer.gram.rows import BLOCK, TOGETHER
 
 #: Statistics that `mercer.gram.cpu.panel_sums` adds up, for several rows at a time.
 SUMS = ("sqdist", "dot", "l1")

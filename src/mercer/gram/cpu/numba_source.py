@@ -20,14 +20,12 @@ from mercer.formula.ops import Sign, form_of
 from mercer.formula.profile import DISTANCES, sign_of
 from mercer.gram.cpu.numba_header import header
 from mercer.gram.form import Program
-from mercer.gram.operand import CHUNK
+from mercer.gram.rows import CHUNK, TOGETHER
 
 #: Up to this many features the loop over them is written out.
 UNROLL = 8
 #: Features taken at a time beyond that.
 STRIDE = 4
-#: Rows of a group: their sums and the features of a chunk fit in the first-level cache together.
-ROWS_AT_ONCE = 4
 
 
 def render(program: Program, dtype: str, widths: list[int]) -> tuple[str, list[float]]:
@@ -44,7 +42,7 @@ class Writer:
     """Collects the statements of one function; each node is computed once."""
 
     #: The size of the buffer of sums: rows of a group, columns of a chunk.
-    rows, chunk = ROWS_AT_ONCE, CHUNK
+    rows, chunk = TOGETHER, CHUNK
 
     def __init__(self, program: Program, widths: list[int]) -> None:
         self.program = program
@@ -99,9 +97,9 @@ class Writer:
             "@njit(nogil=True, error_model='numpy', fastmath=FLAGS)",
             f"def {kind}({', '.join(self._arguments(kind))}):",
             *self._before(kind),
-            f"    for i0 in range(0, out.shape[0], {ROWS_AT_ONCE}):",
+            f"    for i0 in range(0, out.shape[0], {TOGETHER}):",
             "        left = out.shape[0] - i0",
-            f"        rows = left if left < {ROWS_AT_ONCE} else {ROWS_AT_ONCE}",
+            f"        rows = left if left < {TOGETHER} else {TOGETHER}",
             *(["        total[:] = 0.0"] if kind == "multiply" else []),
             f"        for b in range(j0 // {CHUNK}, (j1 + {CHUNK - 1}) // {CHUNK}):",
             f"            first, last = b * {CHUNK}, (b + 1) * {CHUNK}",
@@ -143,7 +141,7 @@ class Writer:
         ]
         if kind == "multiply":
             lines.append(f"    k = np.empty((1, {CHUNK}), R)[0]")
-            lines.append(f"    total = np.empty(({ROWS_AT_ONCE}, V.shape[0]), np.float64)")
+            lines.append(f"    total = np.empty(({TOGETHER}, V.shape[0]), np.float64)")
         return lines
 
     def _buffer(self, i: int) -> str:

@@ -1,6 +1,6 @@
 """Sums over the columns of a panel, in registers: x·z, ‖x − z‖² and ‖x − z‖₁ of one x or several.
 
-Rows z lie in panels of BLOCK, column by column (`mercer.gram.operand`). A row of K reads all
+Rows z lie in panels of BLOCK, column by column (`mercer.gram.rows`). A row of K reads all
 of them once, and memory is slower than the sums: `TOGETHER` rows take little longer than one. Every
 sum stays in a register from the first column to the last.
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from mercer._machine.lanes import lanes_of, processor, tile_sums
-from mercer.gram.operand import BLOCK, TOGETHER
+from mercer.gram.rows import BLOCK, TOGETHER
 
 
 def _register() -> int:

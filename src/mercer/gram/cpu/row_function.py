@@ -6,7 +6,7 @@ into Python for each of them would take longer than the row. So the formula is c
     rows(numbers, left, Z, shape, out, chosen):    out[r, j] = k(x_r, z_j)
 
 where each x is a row of `left` (its row values, then the columns of every source) and Z are rows of
-`right` in panels of BLOCK (`mercer.gram.operand`), which the solver packs as it likes. All
+`right` in panels of BLOCK (`mercer.gram.rows`), which the solver packs as it likes. All
 statistics are loops over the columns, x·z too: with few columns that is as fast as a matrix product
 and needs no more than one row. With many, memory sets the pace, and `together` rows take little
 longer than one.
@@ -25,14 +25,13 @@ from mercer._arrays import is_sparse
 from mercer._lazy import record
 from mercer.formula.nodes import Formula, statistics
 from mercer.gram import accuracy
-from mercer.gram.accuracy import Method
+from mercer.gram.accuracy import Method, movable
 from mercer.gram.byte_rows import BEFORE
-from mercer.gram.cpu.compiled import can_compile, constants
-from mercer.gram.cpu.generated import load_generated
+from mercer.gram.cpu.compiled import can_compile, constants, load_generated
 from mercer.gram.cpu.numba_row import render_row, rows_together
-from mercer.gram.cpu.single_precision import movable
 from mercer.gram.form import Program, compile_program
-from mercer.gram.operand import row_value, squared_norms
+from mercer.gram.row_values import row_value
+from mercer.gram.rows import squared_norms
 
 if TYPE_CHECKING:
     from mercer.gram.host import HostGram
@@ -83,7 +82,7 @@ def row_function(
 ) -> RowFunction:
     """The function of rows of K, by columns or by products.
 
-    `single`: in float32, whatever the rows are (see `mercer.gram.cpu.single_precision`);
+    `single`: in float32, whatever the rows are (see `mercer.gram.accuracy`);
     `centered`: without the mean, where only differences are read, because that keeps more digits.
     """
     dtype = np.dtype(np.float32) if single else gram.dtype

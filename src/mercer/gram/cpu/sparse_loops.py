@@ -19,8 +19,7 @@ import numpy as np
 from mercer._lazy import record
 from mercer._machine.jit import chosen_by_types, njit
 from mercer._machine.lanes import everywhere_of, lanes_of, like, load_of, store
-from mercer._tiles import cut
-from mercer.gram.cpu.compiled import whole_rows
+from mercer._tiles import cut, whole_rows
 from mercer.tuning import SCATTERED_TILE, SPARSE_PANEL_BYTES
 
 #: Rows of Z whose sums stay in that cache.

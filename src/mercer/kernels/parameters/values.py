@@ -17,7 +17,7 @@ from mercer._suggest import nearest
 from mercer.formula import nodes
 from mercer.formula.inputs import FrozenArray
 from mercer.formula.nodes import Formula
-from mercer.kernels.parameters.widths import WORDS, Chosen, as_width
+from mercer.kernels.parameters.widths import WORDS, as_width
 
 if TYPE_CHECKING:
     from mercer.kernels.core import Kernel
@@ -43,9 +43,9 @@ class Parameters:
     def children(self) -> tuple[tuple[str, Kernel], ...]:
         """The kernels among the parameters, by name."""
         if "_children" not in self.__dict__:  # kept, because it is asked for often
-            self.__dict__["_children"] = tuple(
-                f for f in self._fields() if isinstance(f[1], Parameters)
-            )
+            cls: Any = type(self)
+            every = ((name, self.__dict__[name]) for name in _names(cls))
+            self.__dict__["_children"] = tuple(f for f in every if isinstance(f[1], Parameters))
         return self.__dict__["_children"]  # type: ignore[no-any-return]
 
     def _fields(self) -> list[tuple[str, Any]]:
@@ -237,10 +237,11 @@ class Parameters:
         >>> (2 * Gaussian("scale") + Linear()).words
         {'left__kernel__sigma': 'scale'}
         """
+        values = self.__dict__
         found = {
-            name: value
-            for name, value in self._fields()
-            if isinstance(value, str) and as_width(self.parameters.get(name))
+            name: values[name]
+            for name, check in self.parameters.items()
+            if isinstance(values[name], str) and as_width(check)
         }
         for name, child in self.children():
             found |= {f"{name}__{path}": word for path, word in child.words.items()}
@@ -257,28 +258,26 @@ class Parameters:
         Gaussian(sigma=2.0)
         """
 
+        words = self.words
+        if not words:
+            return self
         weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-
-        def choose(width: Chosen, word: str, kernel: Any, rows: Any) -> Any:
-            return width.chosen(word, kernel, rows, weight)
-
-        return self._replaced(X, choose)
+        rows = self._inner_rows(X)
+        changes: dict[str, Any] = {n: child.fitted(rows, weight) for n, child in self.children()}
+        for name in filter(self.parameters.__contains__, words):
+            width: Any = as_width(self.parameters[name])
+            changes[name] = width.chosen(words[name], self, rows, weight)
+        return dataclasses.replace(self, **changes)  # type: ignore[type-var]
 
     def with_widths(self, number: float = 1.0) -> Self:
         """The same kernel with one number for all words: for questions about its structure."""
-        return self._replaced(None, lambda width, word, kernel, X: width.stand_in(number))
-
-    def _replaced(self, X: Any, choose: Callable[[Chosen, str, Any, Any], Any]) -> Self:
-        if not self.words:
+        words = self.words
+        if not words:
             return self
-        rows = None if X is None else self._inner_rows(X)
-        changes: dict[str, Any] = {
-            name: child._replaced(rows, choose) for name, child in self.children()
-        }
-        for name, value in self._fields():
-            width = as_width(self.parameters.get(name))
-            if width is not None and isinstance(value, str):
-                changes[name] = choose(width, value, self, rows)
+        changes: dict[str, Any] = {n: child.with_widths(number) for n, child in self.children()}
+        for name in filter(self.parameters.__contains__, words):
+            width: Any = as_width(self.parameters[name])
+            changes[name] = width.stand_in(number)
         return dataclasses.replace(self, **changes)  # type: ignore[type-var]
 
     def _inner_rows(self, X: Any) -> Any:

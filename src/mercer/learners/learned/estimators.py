@@ -34,17 +34,13 @@ from mercer.learners.learned.heads import (
     log_shares,
     logits_of,
 )
-from mercer.learners.learned.leaves import Leaves, grown, mapped, rows_of_leaf
+from mercer.learners.learned.leaves import PATH_ROWS, Leaves, grown, mapped, rows_of_leaf
 from mercer.learners.ridges.estimators import KernelRidge
 from mercer.learners.saving import Savable
 from mercer.maps.learned.choice import METRICS, Recipe, Search, family
 from mercer.maps.learned.inputs import INPUTS, merged
 from mercer.maps.learned.metric import metric_for, sample, squared, standardized
 from mercer.maps.learned.rounds import PENALTIES, kernel_of, solved, threads_for
-
-#: Rows up to which one factorization of K gives the whole path of λ; more rows take the λ of as
-#: many of them. Eigenvectors of 1500 rows take 0.3 s on one core.
-PATH_ROWS = 1500
 
 
 @estimator

@@ -23,7 +23,7 @@ from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import classes_of
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners.svms.labels import quick_winners
-from mercer.learners.svms.many_classes import MANY, PairExpansion
+from mercer.learners.svms.many_classes import MANY_CLASSES, PairExpansion
 from mercer.learners.svms.pairs import Pairs, as_pairs
 from mercer.learners.svms.shared import SupportVectorBase, sparse_like, weights_of
 from mercer.learners.svms.votes import one_against_rest, pair_votes
@@ -196,7 +196,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         first, second = pairs.first[column], pairs.second[column]
         dual[np.where(codes[rows] == first, second - 1, first), at] = values
         self.dual_coef_, self.intercept_ = sparse_like(X, dual), pairs.intercept
-        if len(self.classes_) >= MANY:
+        if len(self.classes_) >= MANY_CLASSES:
             compact = dual, self.n_support_, self.intercept_
             self._keep(X, support, *compact, kind=PairExpansion)
             return

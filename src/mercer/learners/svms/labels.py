@@ -16,7 +16,7 @@ import numpy as np
 from mercer._arrays import are_float_rows, winners
 from mercer._machine.jit import may_compile
 from mercer.expansion import KernelExpansion
-from mercer.gram.cpu.single_precision import rounding
+from mercer.gram.accuracy import rounding
 from mercer.learners.svms.many_classes import PairExpansion
 from mercer.learners.svms.votes import pair_votes, pairs_per_class
 

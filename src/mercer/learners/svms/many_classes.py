@@ -20,7 +20,7 @@ from mercer.gram import HOST, Gram
 from mercer.kernels import Kernel
 
 #: Classes from which this pays: with fewer, one product with all columns is faster.
-MANY = 20
+MANY_CLASSES = 20
 #: Numbers of K that are made at a time, and rows at least; they are turned into votes before the
 #: next.
 PANEL_NUMBERS, LEAST_PANEL = 1 << 18, 64

@@ -10,7 +10,7 @@ from mercer.kernels import Gaussian, Kernel, Linear, Matern, Periodic
 from mercer.selection.racing.candidates import median_distance, rounded
 
 #: Columns that get blocks of their own.
-COLUMNS = 8
+BLOCK_COLUMNS = 8
 
 
 def blocks_for(X: np.ndarray, T: np.ndarray) -> list[tuple[Kernel, str]]:
@@ -43,7 +43,7 @@ def _columns(X: np.ndarray, T: np.ndarray) -> list[int]:
     """Those whose own Gaussian agrees best with the targets."""
     width = X.shape[1]
     varied = [j for j in range(width) if np.ptp(X[:, j]) > 0]
-    if len(varied) <= COLUMNS:
+    if len(varied) <= BLOCK_COLUMNS:
         return varied
     # A cheap look at all of them: the share of the targets that values and squares explain.
     values = X[:, varied]
@@ -53,7 +53,7 @@ def _columns(X: np.ndarray, T: np.ndarray) -> list[int]:
         norm = np.linalg.norm(phi, axis=0)
         norm[norm == 0] = 1.0
         scores = np.maximum(scores, np.linalg.norm(T.T @ (phi / norm), axis=0))
-    best = np.argsort(-scores, kind="stable")[:COLUMNS]
+    best = np.argsort(-scores, kind="stable")[:BLOCK_COLUMNS]
     return sorted(varied[i] for i in best)
 
 

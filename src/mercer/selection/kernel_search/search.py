@@ -35,13 +35,13 @@ from mercer.selection.racing.forecasts import with_workers
 from mercer.selection.trainers.ridge import best_penalty
 
 #: Rows that the search looks at.
-ROWS = 400
+SEARCH_ROWS = 400
 #: A step is kept if it removes at least this share of the error that is left.
-WORTH = 0.03
+STEP_WORTH = 0.03
 #: A summand is left out again if that adds no more than this share to the error.
 SLACK = 0.01
 #: An error this small is as good as none.
-ENOUGH = 1e-4
+NO_ERROR = 1e-4
 #: Functions that a kernel is warped by where their domain allows.
 WARPS = ("square", "tanh", "log1p", "sqrt")
 
@@ -137,7 +137,7 @@ def search_kernel(
         raise ValueError(f"criterion is 'loo', 'evidence' or 'alignment', got {criterion!r}")
     labels = task == "classification"
     y = np.asarray(y)
-    rows = np.sort(draw_order(y, labels, random_state)[:ROWS])
+    rows = np.sort(draw_order(y, labels, random_state)[:SEARCH_ROWS])
     part = take(X, rows)
     part = part.toarray() if hasattr(part, "toarray") else np.asarray(part, dtype=np.float64)
     growth = _Growth(part, targets_of(y[rows] if labels else y[rows].astype(float)), criterion)
@@ -255,7 +255,7 @@ class _Growth:
         best = self._keep(indices, -math.inf, why)
         assert best is not None
         for _ in range(steps):
-            if time.perf_counter() > end or 1.0 - self.nodes[best].score < ENOUGH:
+            if time.perf_counter() > end or 1.0 - self.nodes[best].score < NO_ERROR:
                 break
             kept = self._keep(self._step(best, end), self.nodes[best].score, None)
             if kept is None:
@@ -311,7 +311,7 @@ class _Growth:
                 shorter.append((rest, partial(self.fresh, rest), f"without {terms[i]!r}"))
             indices = self.consider(shorter, best)
             error = {i: 1.0 - self.nodes[i].score for i in indices}
-            good = [i for i in indices if error[i] <= max(before * (1 + SLACK), ENOUGH)]
+            good = [i for i in indices if error[i] <= max(before * (1 + SLACK), NO_ERROR)]
             if not good:
                 return best
             best = min(good, key=lambda i: (error[i], i))
@@ -328,7 +328,7 @@ class _Growth:
         return True
 
     def _keep(self, indices: Sequence[int], before: float, why: str | None) -> int | None:
-        """Accept the best of these candidates if it lowers the error enough (WORTH), else none."""
+        """Accept the best of these candidates if the error falls enough (STEP_WORTH), else none."""
         if not indices:
             return None
         best = max(indices, key=lambda i: (self.nodes[i].score, -i))
@@ -336,7 +336,7 @@ class _Growth:
         if not math.isfinite(node.score):
             return best if why is not None else None
         error, old = 1.0 - node.score, 1.0 - before
-        if why is None and not error < old * (1.0 - WORTH):
+        if why is None and not error < old * (1.0 - STEP_WORTH):
             return None
         reason = why or f"{node.why}: removes {100 * (1 - error / old):.0f} % of the error left"
         self.nodes[best] = SearchNode(node.expression, node.score, node.parent, True, reason)

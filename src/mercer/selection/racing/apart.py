@@ -24,7 +24,7 @@ from mercer._config import get_config, set_config
 from mercer._machine.deadline import check_time, time_left
 
 #: Seconds between two looks at whether the result is still wanted.
-LOOK = 0.1
+ASK_SECONDS = 0.1
 #: What the new process does first: it finds modules where this one does.
 BEGIN = (
     "import sys; sys.path[:], sys.argv[1:] = sys.argv[1:], []; "
@@ -98,7 +98,7 @@ class Apart:
     def _wait(self, job: Future[Any]) -> Any:
         try:
             check_time()
-            while not wait([job], timeout=max(0.0, min(LOOK, time_left()))).done:
+            while not wait([job], timeout=max(0.0, min(ASK_SECONDS, time_left()))).done:
                 check_time()
             return job.result()
         except (EOFError, OSError, pickle.UnpicklingError) as error:

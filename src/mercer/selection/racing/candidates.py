@@ -24,11 +24,11 @@ from mercer.kernels import (
 )
 
 #: Rows, and numbers in them, looked at for the median distance.
-SAMPLE, VALUES = 400, 8_000_000
+DISTANCE_ROWS, VALUES = 400, 8_000_000
 #: Beyond this many columns, sums over single columns are slow, and radial kernels serve as well.
-MOST_COLUMNS = 200
+SINGLE_COLUMNS = 200
 #: Factors on a scale that are tried around the best kernel.
-FACTORS = (0.7, 1.4)
+SCALE_FACTORS = (0.7, 1.4)
 _SCALES = ("sigma", "length", "rate", "gamma")
 
 
@@ -43,7 +43,7 @@ def median_distance(X: Any, seed: int = 0, norm: int = 2) -> float:
 
     n = count(X)
     width = X.shape[1] if hasattr(X, "shape") else 1
-    most = max(20, min(SAMPLE, VALUES // max(1, width)))
+    most = max(20, min(DISTANCE_ROWS, VALUES // max(1, width)))
     rows = np.random.default_rng(seed).permutation(n)[:most]
     part = take(X, rows)
     dense = part.toarray() if hasattr(part, "toarray") else np.asarray(part)
@@ -76,7 +76,7 @@ def vector_kernels(X: Any, kind: str) -> list[Kernel]:
         made = [Linear(), gaussian(1.0), gaussian(0.5), gaussian(2.0), (inner + 1.0) ** 2]
         return [*made, gaussian(0.25), Laplacian(rounded(1.0 / m))]
     made = [gaussian(0.5), Linear(), gaussian(1.0)]
-    by_column = kind != "pixels" and X.shape[1] <= MOST_COLUMNS
+    by_column = kind != "pixels" and X.shape[1] <= SINGLE_COLUMNS
     if by_column:
         l1 = median_distance(X, norm=1)
         made += [Laplacian(rounded(f / l1), norm=1) for f in (1.0, 0.3)]
@@ -146,5 +146,5 @@ def scaled_copies(kernel: Kernel) -> list[Kernel]:
     for name, value in kernel.get_params(deep=True).items():
         scales = name.split("__")[-1] in _SCALES or name.endswith("__factor")
         if scales and isinstance(value, float) and math.isfinite(value):
-            made += [kernel.set_params(**{name: float(f"{value * f:.3g}")}) for f in FACTORS]
+            made += [kernel.set_params(**{name: float(f"{value * f:.3g}")}) for f in SCALE_FACTORS]
     return made

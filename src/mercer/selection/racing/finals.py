@@ -38,13 +38,13 @@ from mercer.selection.trainers.base import UNTRIED, Outcome, Trainer
 #: Of all candidates so many begin in any case.
 TOP = 2
 #: From round to round rows grow by so much; the first one has at least `FIRST_ROWS`.
-GROWTH = 4.0
+ROUND_GROWTH = 4.0
 #: The share of the time that is left, without what the leader's last fit takes of it, half at most,
 #: that a fit may take of which nothing is known.
-UNKNOWN = 0.4
+UNKNOWN_FIT = 0.4
 #: The share of all rows that judge, if that many were drawn; and how many judge before settings
 #: are tried.
-JUDGES, ENOUGH = 0.2, 1_000
+JUDGE_SHARE, ENOUGH_JUDGES = 0.2, 1_000
 #: So often the folds are drawn anew, for more rows that judge where there is time.
 EXTRA_REPEATS = 3
 #: Standard errors by which a candidate may be behind to be judged by more rows.
@@ -100,7 +100,7 @@ class Finals:
         folds = [fold for repeat in race.data.splits for fold in repeat]
         if times is not None:  # what is judged lies after what is fitted on: most rows come first
             folds = folds[::-1]
-        elif len(folds) > 2 and len(folds[0][1]) + len(folds[1][1]) <= JUDGES * len(order):
+        elif len(folds) > 2 and len(folds[0][1]) + len(folds[1][1]) <= JUDGE_SHARE * len(order):
             (a, b), (c, d) = folds[:2]
             merged = np.intersect1d(a, c), np.concatenate([b, d])
             folds = [merged, *race.data.splits[0][2:]]
@@ -135,7 +135,7 @@ class Finals:
         self._rounds(going)
         if not self._leaders():
             return
-        self._other_parts(ENOUGH)
+        self._other_parts(ENOUGH_JUDGES)
         self._blend()
         self._tune()
         self._other_parts(math.inf)
@@ -150,8 +150,8 @@ class Finals:
     def _rounds(self, going: list[Entry]) -> None:
         """The better half, and the best kinds, on more and more rows."""
         sizes = [len(self.parts[0].pool)]
-        while sizes[0] >= GROWTH * FIRST_ROWS:
-            sizes.insert(0, int(sizes[0] / GROWTH))
+        while sizes[0] >= ROUND_GROWTH * FIRST_ROWS:
+            sizes.insert(0, int(sizes[0] / ROUND_GROWTH))
         for size, following in itertools.pairwise([*sizes, sizes[-1]]):
             self._round(going, size)
             if not any(e.final and e.size == size for e in going):
@@ -180,7 +180,7 @@ class Finals:
         where that is not enough. How work grows is known from two sizes on; until then a fit is
         tried where as much time is left as the last one took."""
         race, left = self.race, self.race.clock.left()
-        most = UNKNOWN * max(left - race.kept(entry), 0.5 * left)
+        most = UNKNOWN_FIT * max(left - race.kept(entry), 0.5 * left)
         if len(entry.fitted) < 2:
             known = sum(race.fit_seconds(entry, n) for n in entry.fitted)
             return most if known <= most else 0.0

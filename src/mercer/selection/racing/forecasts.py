@@ -15,7 +15,7 @@ from mercer._config import get_config
 from mercer.selection.racing.apart import Apart
 from mercer.selection.racing.clock import Clock
 from mercer.selection.racing.entries import Data, Entry
-from mercer.selection.trainers.base import EXACT_ROWS, Trainer
+from mercer.selection.trainers.base import LAST_FIT_ROWS, Trainer
 
 #: The part of a budget that is kept for the last fit, at most.
 MOST_RESERVE = 0.45
@@ -109,7 +109,7 @@ class Forecasts:
             one = [o.fit_seconds + o.predict_seconds for o in entry.outcomes]
             pace = float(np.median(one)) / seen**trainer.grid.exponent
             # K as a whole is only made where it is small; a learner looks at what it needs.
-            more = entry.gram_seconds * (min(rows, EXACT_ROWS) / seen) ** 2
+            more = entry.gram_seconds * (min(rows, LAST_FIT_ROWS) / seen) ** 2
             more += self.overhead * rows / self.final_rows
         else:
             return self.overhead

@@ -36,16 +36,16 @@ T = TypeVar("T")
 #: Rows of the first stages; the last stage has all that were drawn.
 FIRST_ROWS, SECOND_ROWS = 600, 2_000
 #: On fewer rows than this no candidate is stopped.
-LEAST_ROWS = 150
+STOPPED_ROWS = 150
 #: A kernel is first evaluated on so many rows: that compiles its code before the clock runs.
-FEW_ROWS = 40
+WARM_ROWS = 40
 #: More folds than this are run on all rows only.
 MOST_FOLDS = 20
 #: The share of a budget that a candidate may take of which nothing is known.
-UNKNOWN = 0.12
+UNKNOWN_SHARE = 0.12
 #: Training rows from which the linear algebra of a fold takes several threads, and the seconds by
 #: the clock per second of work from which others need the processor, too.
-WORTH_THREADS, CROWDED = 2_500, 1.5
+WORTH_THREADS, CROWDED_CLOCK = 2_500, 1.5
 
 
 def outcome_of(data: Data, which: tuple[Any, ...], K: np.ndarray | None, unit: float) -> Outcome:
@@ -109,7 +109,7 @@ class Race(Forecasts):
             s for s in (min(FIRST_ROWS, n // 3), SECOND_ROWS) if n > 1.5 * s
         ] + [n]
         # Small samples tell too little, and leave no rows to some of many folds.
-        if self.sizes[0] < LEAST_ROWS or len(data.splits[0]) > MOST_FOLDS:
+        if self.sizes[0] < STOPPED_ROWS or len(data.splits[0]) > MOST_FOLDS:
             self.sizes = [n]
 
     @property
@@ -133,7 +133,7 @@ class Race(Forecasts):
         if self._matrix is None or self._matrix[0] != key:
             self._matrix = None  # frees the old one first
             rows = take(self.data.X, self.rows(size))
-            host_gram(kernel, take(rows, slice(FEW_ROWS))).dense()  # compile before the clock runs
+            host_gram(kernel, take(rows, slice(WARM_ROWS))).dense()  # compile before the clock runs
             watch = Stopwatch()
             # As many threads as in the folds: sums in another order differ in their last digits,
             # and how many the process has must not decide between candidates.
@@ -164,7 +164,7 @@ class Race(Forecasts):
                 begin = time.perf_counter()
             if self.clock.budget is not None and not entry.outcomes and self.best():
                 # What it takes is not known, and others are waiting.
-                end = min(end, begin + UNKNOWN * self.clock.budget)
+                end = min(end, begin + UNKNOWN_SHARE * self.clock.budget)
             with until(end):
                 self._run(entry, size, repeat)
         except OutOfTime:
@@ -263,7 +263,7 @@ class Race(Forecasts):
         # Threads that wait for each other at every step cost a small matrix more than they save;
         # on a busy machine also a large one.
         few = rows < WORTH_THREADS
-        few |= self.clock.budget is not None and self.clock.crowding() > CROWDED
+        few |= self.clock.budget is not None and self.clock.crowding() > CROWDED_CLOCK
         return single_threaded_blas() if few else nullcontext()
 
     # --- stages -----------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from mercer.learners.rivals.trees import TreesClassifier, TreesRegressor
 #: Trees that boosting grows in all, and per class at most and at least.
 TREES, MOST_TREES, LEAST_TREES = 300, 100, 20
 #: Sparse rows of more columns than this are not made dense for trees.
-MOST_COLUMNS = 2_000
+TREE_COLUMNS = 2_000
 
 #: An estimator for a task, a number of classes and a value of the grid.
 Make = Callable[[str, int, Any], Any]
@@ -179,4 +179,4 @@ def _copy(model: Any, task: str, classes: int, value: Any) -> Any:
     return clone(model)
 
 
-__all__ = ["MOST_COLUMNS", "NAMED", "Rival", "rivals_of"]
+__all__ = ["NAMED", "TREE_COLUMNS", "Rival", "rivals_of"]

@@ -12,7 +12,7 @@ from mercer._examples import take
 from mercer.learners.catalog import Learner
 from mercer.maps.learned.choice import JUDGES, ROUNDS
 from mercer.maps.learned.metric import ROUND_ROWS
-from mercer.selection.rivals.named import MOST_COLUMNS, Rival
+from mercer.selection.rivals.named import TREE_COLUMNS, Rival
 from mercer.selection.trainers.base import Fold, Outcome
 from mercer.selection.trainers.grid import GridTrainer
 
@@ -86,7 +86,7 @@ def rival_trainers(
     """Those that can be fitted on such rows: none for strings."""
     if not hasattr(X, "shape"):
         return []
-    wide = is_sparse(X) and X.shape[1] > MOST_COLUMNS
+    wide = is_sparse(X) and X.shape[1] > TREE_COLUMNS
     rivals = [r for r in rivals if not (is_sparse(X) and r.learns_metric)]
     made = [RivalTrainer(r, task, classes) for r in rivals if not (wide and r.dense)]
     for trainer in made:

@@ -76,7 +76,7 @@ class Outcome:
 
 #: Rows up to which the last fit takes all of K where that and a factor fit into the memory. In 8
 #: columns, 12,000 rows took 10 s of one processor (R² .92), 3,000 centers of them 4 s (R² .88).
-EXACT_ROWS = 15_000
+LAST_FIT_ROWS = 15_000
 #: Centers of a last fit for which there is no time with all of K, from step to step.
 CENTERS = (3_000, 1_000)
 #: Stands for a candidate that has run in no fold: the first of its settings.
@@ -127,7 +127,7 @@ class Trainer:
 
     def centers_for(self, n: int) -> int | None:
         """Centers of the last fit on n rows; None for all of K."""
-        most = min(EXACT_ROWS, math.isqrt(get_config().memory_bytes // 16))
+        most = min(LAST_FIT_ROWS, math.isqrt(get_config().memory_bytes // 16))
         if self.takes_centers and self.centers is None and n > most:
             # More than a candidate had rows to be chosen on.
             return max(CENTERS[0], int(10 * math.sqrt(n)))

@@ -17,13 +17,10 @@ from scipy.linalg import LinAlgError
 from mercer._arrays import host
 from mercer._examples import take
 from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve, solve_lower
-from mercer.gram.base import Gram
-from mercer.gram.dispatch import solver_gram
+from mercer.gram import Gram, solver_gram
 from mercer.gram.parameter_gradients import diagonal_slopes, weighted_slopes
 from mercer.solvers.evidence.exact import LOG_2PI, Evidence, repeated
-
-#: What is added to the diagonal of K_mm, in units of its mean: nearly equal centers stay apart.
-JITTER = 1e-10
+from mercer.tuning import UNSEEN_JITTER
 
 
 def bound(
@@ -94,7 +91,8 @@ class _Matrices:
 
     def _factor_of_centers(self) -> Any:
         Kmm = self.inner.in_double()
-        add_to_diagonal(Kmm, JITTER * float(Kmm.diagonal().mean()))
+        # Nearly equal centers stay apart.
+        add_to_diagonal(Kmm, UNSEEN_JITTER * float(Kmm.diagonal().mean()))
         L = cholesky(Kmm)
         if L is None:
             raise LinAlgError("the centers are equal or nearly so: take fewer, or more noise")

@@ -21,7 +21,7 @@ from scipy import linalg
 from mercer._arrays import host
 from mercer._lazy import record
 from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve
-from mercer.gram.base import Gram
+from mercer.gram import Gram
 from mercer.solvers.linear.iterations import conjugate_gradients
 from mercer.solvers.linear.matrix import matrix_fits, scaled_matrix
 from mercer.solvers.linear.panels import panels_of

@@ -14,7 +14,7 @@ import numpy as np
 from mercer._arrays import host
 from mercer._lazy import record
 from mercer._progress import progress
-from mercer.gram.base import Gram
+from mercer.gram import Gram
 from mercer.maps.centers import choose_centers
 from mercer.solvers.linear.panels import Panels, panels_of
 from mercer.tuning import LLOYD_ARRAYS

@@ -18,7 +18,7 @@ from mercer._config import get_config
 from mercer._linalg import solve_lower
 from mercer._notices import NumericalWarning, warn
 from mercer._steps import relayed
-from mercer.gram.base import Gram
+from mercer.gram import Gram
 from mercer.maps.centers import LowRank, center_matrix, independent, pivoted_cholesky
 from mercer.solvers.linear import blas
 from mercer.solvers.linear.factor import doubtful, warn_condition

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._progress import progress
-from mercer.gram.base import Gram
+from mercer.gram import Gram
 from mercer.solvers.linear.factor import (
     Factor,
     Inverse,

@@ -27,7 +27,7 @@ from mercer._machine import cholesky as lapack
 from mercer._machine.deadline import one_call
 from mercer._machine.threads import blas_for
 from mercer._notices import KernelWarning, warn
-from mercer.gram.base import Gram
+from mercer.gram import Gram
 from mercer.solvers.linear import refined
 from mercer.solvers.linear.blas import mirror
 from mercer.solvers.linear.matrix import IllConditioned, matrix_fits, operator_norm, scaled_matrix

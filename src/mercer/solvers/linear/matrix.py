@@ -14,7 +14,7 @@ from mercer._config import get_config
 from mercer._linalg import dot
 from mercer._notices import KernelWarning, NumericalWarning, warn
 from mercer._tiles import Scratch
-from mercer.gram.base import Gram
+from mercer.gram import Gram
 from mercer.tuning import MATRIX_PANEL_ROWS
 
 

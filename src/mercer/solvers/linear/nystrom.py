@@ -19,8 +19,7 @@ from mercer._arrays import host
 from mercer._config import show_bytes
 from mercer._examples import count
 from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve, solve_lower
-from mercer.gram.base import Gram
-from mercer.gram.dispatch import solver_gram
+from mercer.gram import Gram, solver_gram
 from mercer.maps.centers import center_matrix, choose_centers, given_index
 from mercer.solvers.linear import primal
 from mercer.solvers.linear.iterations import Iterations, NotDefinite, conjugate_gradients

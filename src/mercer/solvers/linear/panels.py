@@ -19,7 +19,7 @@ from mercer._config import get_config
 from mercer._examples import take
 from mercer._lazy import record
 from mercer._tiles import Scratch, Tiling, sweep
-from mercer.gram.base import Gram
+from mercer.gram import Gram
 from mercer.kernels import Kernel
 from mercer.solvers.linear import blas
 from mercer.solvers.linear.matrix import upper_triangle

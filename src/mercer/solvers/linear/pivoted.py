@@ -27,7 +27,7 @@ from mercer._lazy import record
 from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve
 from mercer._machine.threads import single_threaded_blas
 from mercer._steps import listening
-from mercer.gram.base import Gram
+from mercer.gram import Gram
 from mercer.maps.centers import pivoted_cholesky
 from mercer.solvers.linear import exact
 from mercer.solvers.linear.blas import (

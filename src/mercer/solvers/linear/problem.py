@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from mercer._lazy import record
-from mercer.gram.base import Gram
+from mercer.gram import Gram
 
 
 @record

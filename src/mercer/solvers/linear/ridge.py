@@ -16,7 +16,7 @@ from mercer._arrays import host
 from mercer._lazy import record
 from mercer._machine.threads import blas_for
 from mercer._steps import listening, relayed
-from mercer.gram.base import Gram
+from mercer.gram import Gram
 from mercer.kernels import Kernel
 from mercer.maps.centers import uniform_centers
 from mercer.solvers.linear import cg, exact, nystrom, pivoted, primal

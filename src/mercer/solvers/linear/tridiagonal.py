@@ -18,7 +18,7 @@ from scipy.linalg import eigvalsh_tridiagonal, get_lapack_funcs
 from mercer._lazy import record
 from mercer._machine.deadline import one_call
 from mercer._machine.threads import single_threaded_blas
-from mercer.gram.base import Gram
+from mercer.gram import Gram
 from mercer.solvers.linear.matrix import matrix_fits, scaled_matrix
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem
 from mercer.tuning import TRIDIAGONAL_CONDITION

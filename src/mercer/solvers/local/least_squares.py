@@ -21,7 +21,7 @@ from mercer._config import check_memory, get_config
 from mercer._lazy import record
 from mercer._machine.threads import single_threaded_blas
 from mercer._tiles import cut
-from mercer.gram.base import constant_diagonal
+from mercer.gram import constant_diagonal
 from mercer.solvers.local.means import closest, concentration_of, gather, squared, unit_weights
 from mercer.solvers.local.polynomial import LESS, Basis
 from mercer.solvers.local.weights import Weights

@@ -21,6 +21,7 @@ from mercer._lazy import record
 from mercer.formula import Formula, simplify
 from mercer.formula.nodes import Input
 from mercer.formula.simplify import LOG2E
+from mercer.gram import PROMISED
 
 #: Chebyshev points per stretch, and the length of a stretch in units of σ. For a Gaussian anywhere
 #: the error is 4e-12 of the largest value with 16 points and rounding with 20; moments need more.
@@ -28,8 +29,6 @@ CHEBYSHEV_POINTS, INTERVAL = 24, 2.0
 #: Sums below this share of the largest on their stretch, which rounds them, are made again: those
 #: above keep at least 12 digits.
 DOUBTFUL = 1e-2
-#: The last terms of a series, relative to its value: below this, what was cut off does not show.
-TRUNCATION = 1e-12
 #: Queries per Chebyshev point from which on interpolation saves work.
 QUERIES_PER_POINT = 2.0
 
@@ -94,7 +93,7 @@ class Stretches:
             result[rows] = terms[rows] @ own.T
         # Rounding is relative to the largest value, truncation of the order of the last terms.
         error = np.maximum(
-            DOUBTFUL * at[:, :, 0].max(axis=1), np.abs(series[:, 0, -3:]).max(axis=1) / TRUNCATION
+            DOUBTFUL * at[:, :, 0].max(axis=1), np.abs(series[:, 0, -3:]).max(axis=1) / PROMISED[8]
         )
         return result, ~(result[:, 0] > error[self.stretch])
 

@@ -15,8 +15,7 @@ import numpy as np
 from mercer._examples import take
 from mercer._lazy import record
 from mercer.formula import simplify
-from mercer.gram.base import constant_diagonal
-from mercer.gram.dispatch import engine_for
+from mercer.gram import PROMISED, constant_diagonal, engine_for
 from mercer.solvers.local.line import Stretches, gaussian_of
 from mercer.solvers.local.weights import Weights
 from mercer.solvers.neighbors.search import nearest, ranking_among
@@ -26,8 +25,6 @@ Reduce = Callable[[Weights], np.ndarray]
 #: The share of an interpolated sum that must be left when a query's own weight is taken off: three
 #: of its fourteen digits may cancel.
 LEFT = 1e-3
-#: The most that skipped tiles may add to a sum, relative to it.
-DIGITS = 1e-12
 
 
 def gather(
@@ -73,7 +70,7 @@ def gather_relative(
 def _least(weights: Weights) -> float:
     """Row sums above this have all their digits: none underflowed, none was skipped that shows."""
     missing = 0.0 if weights.near is None else weights.near.missing
-    return max(weights.smallest, missing / DIGITS)
+    return max(weights.smallest, missing / PROMISED[8])
 
 
 def _on_the_line(

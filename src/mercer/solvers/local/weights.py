@@ -25,8 +25,7 @@ from mercer._machine.threads import blas_for_product
 from mercer._tiles import Scratch, Tiling
 from mercer.formula import Formula
 from mercer.formula.profile import log2_of, never_negative
-from mercer.gram.base import Gram
-from mercer.gram.dispatch import HOST, engine_for
+from mercer.gram import HOST, Gram, engine_for
 from mercer.solvers.local.near_tiles import Near, near_tiles
 
 #: A smoother sums with these: body(rows, columns, w) for every tile w of weights.

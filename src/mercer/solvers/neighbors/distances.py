@@ -14,7 +14,7 @@ from mercer._examples import count, take
 from mercer._tiles import cut
 from mercer.formula.nodes import statistics
 from mercer.formula.ranking import Ranking
-from mercer.gram.dispatch import HOST
+from mercer.gram import HOST
 from mercer.solvers.neighbors.search import Neighbors
 from mercer.tuning import LISTED_BLOCK_ROWS
 

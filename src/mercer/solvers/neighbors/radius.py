@@ -11,8 +11,7 @@ from mercer._examples import widened
 from mercer._lazy import record
 from mercer._tiles import Scratch
 from mercer.formula.ranking import Ranking
-from mercer.gram.base import Gram
-from mercer.gram.dispatch import HOST
+from mercer.gram import HOST, Gram
 from mercer.solvers.neighbors.distances import own_similarity
 
 

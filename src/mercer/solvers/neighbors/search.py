@@ -22,11 +22,8 @@ from mercer._tiles import Scratch
 from mercer.formula import Formula, simplify
 from mercer.formula.nodes import ROOT, dot, sqdist
 from mercer.formula.ranking import Ranking, ranking
-from mercer.gram import host_gram
-from mercer.gram.base import Gram, constant_diagonal
-from mercer.gram.dispatch import HOST, engine_for, solver_gram
-from mercer.gram.operand import squared_norms
-from mercer.gram.rows import matrix
+from mercer.gram import HOST, Gram, constant_diagonal, engine_for, host_gram, solver_gram
+from mercer.gram.rows import matrix, squared_norms
 
 
 @record

@@ -33,7 +33,7 @@ from mercer._machine.jit import with_callees
 from mercer._machine.threads import Background, Job, single_threaded_blas, threads_for
 from mercer._steps import listener
 from mercer._tiles import Scratch, cut
-from mercer.gram.base import Gram
+from mercer.gram import Gram
 from mercer.kernels.core import Kernel
 from mercer.solvers.online.rounding_bounds import Part, Sizes
 from mercer.solvers.online.rule import RULE, Rule, add_update, next_update

@@ -17,8 +17,7 @@ from mercer._config import get_config
 from mercer._examples import joined
 from mercer._machine.threads import blas_for, threads_for
 from mercer._tiles import Scratch, Tiling, cut, sweep
-from mercer.gram.base import Gram
-from mercer.gram.dispatch import solver_gram
+from mercer.gram import Gram, solver_gram
 from mercer.kernels import Kernel
 from mercer.solvers.online.rule import Rule
 from mercer.solvers.online.run import Journal, Tally

@@ -22,7 +22,7 @@ import numpy as np
 from mercer._arrays import host
 from mercer._tiles import cut
 from mercer.formula import statistics
-from mercer.gram.base import Gram
+from mercer.gram import Gram
 from mercer.solvers.online.rule import Rule
 from mercer.solvers.online.run import Journal
 from mercer.tuning import SCRATCH_BYTES

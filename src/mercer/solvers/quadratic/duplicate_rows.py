@@ -20,7 +20,7 @@ from mercer._lazy import record
 from mercer._machine.threads import blas_for
 from mercer._steps import listener
 from mercer.formula.nodes import statistics
-from mercer.gram.base import Gram
+from mercer.gram import Gram
 from mercer.solvers.quadratic.problem import Quadratic, Solution, Solutions, Task, Tasks
 from mercer.tuning import COPY_SHARE, SVM_DISTINCT_SHARE, SVM_DUPLICATE_ROWS, SVM_DUPLICATE_SAMPLE
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from mercer._arrays import is_tensor, namespace
 from mercer.gram.host import HostGram
-from mercer.solvers.quadratic.flat_problems import Problems
+from mercer.solvers.quadratic.problem import Problems
 
 
 def newton(gram: HostGram, one: Problems, work: float) -> bool:

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from mercer._config import get_config, show_bytes
-from mercer.gram.base import Gram
+from mercer.gram import Gram
 from mercer.solvers.quadratic.duplicate_rows import merged_tasks
-from mercer.solvers.quadratic.flat_problems import Problems
 from mercer.solvers.quadratic.hard_margin import hard_margin, hard_tube
-from mercer.solvers.quadratic.problem import Quadratic, Solution, Task, Tasks
+from mercer.solvers.quadratic.problem import Problems, Quadratic, Solution, Task, Tasks
 from mercer.solvers.quadratic.row_sources import row_sources
 from mercer.solvers.quadratic.small import is_small, solve_small
 from mercer.solvers.quadratic.smo_on_demand import solve_on_demand

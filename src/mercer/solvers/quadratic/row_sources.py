@@ -77,8 +77,8 @@ def row_sources(gram: HostGram, tasks: Sequence[Task]) -> Iterator[Source]:
 
 
 def _by_rows(gram: HostGram, program: Any, large: bool) -> Iterator[Source]:
+    from mercer.gram.accuracy import errors_in_single, is_far
     from mercer.gram.cpu.row_function import byte_function, row_function
-    from mercer.gram.cpu.single_precision import errors_in_single, is_far
 
     narrow = gram.dtype == np.float32
     if large:

@@ -17,7 +17,7 @@ from sklearn import config_context
 from mercer._machine.deadline import check_time
 from mercer._machine.jit import compiles, may_compile
 from mercer._steps import Listener, PairStep, listener
-from mercer.solvers.quadratic.flat_problems import (
+from mercer.solvers.quadratic.problem import (
     COMPUTED,
     IMAGE,
     LOWER,
@@ -27,9 +27,10 @@ from mercer.solvers.quadratic.flat_problems import (
     UPPER,
     A,
     Problems,
+    Solution,
+    Task,
     masks,
 )
-from mercer.solvers.quadratic.problem import Solution, Task
 from mercer.tuning import SVM_PLAIN_STEPS, SVM_SMALL_PROBLEMS, SVM_SMALL_ROWS, SVM_STEPS
 
 

@@ -43,8 +43,8 @@ from mercer._machine.lanes import (
     store,
     transpose_of,
 )
-from mercer.gram.operand import BLOCK, TOGETHER
-from mercer.solvers.quadratic.flat_problems import (
+from mercer.gram.rows import BLOCK, TOGETHER
+from mercer.solvers.quadratic.problem import (
     COMPUTED,
     FRESH,
     IMAGE,

@@ -15,7 +15,7 @@ from mercer._arrays import host
 from mercer._lazy import record
 from mercer._machine.threads import blas_for
 from mercer._steps import relayed
-from mercer.gram.base import Gram
+from mercer.gram import Gram
 from mercer.solvers.linear.nystrom import count_centers, draw_centers
 from mercer.solvers.linear.panels import panels_of
 from mercer.solvers.requirements import Request, Size, Solver, choose, register_solver

@@ -31,7 +31,7 @@ import mercer.tuning as tuning
 from mercer._arrays import host
 from mercer._config import get_config
 from mercer._linalg import add_to_diagonal, definite_solver, dot, inverse_lower
-from mercer.gram.base import Gram
+from mercer.gram import Gram
 from mercer.maps.centers import center_matrix, independent
 from mercer.solvers.linear.nystrom import Centers
 from mercer.solvers.linear.panels import Panels, panels_of

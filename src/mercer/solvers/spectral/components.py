@@ -17,7 +17,7 @@ import mercer.tuning as tuning
 from mercer._arrays import host
 from mercer._config import show_bytes
 from mercer._lazy import record
-from mercer.gram.base import Gram
+from mercer.gram import Gram
 from mercer.solvers.linear.matrix import matrix_bytes, scaled_matrix
 from mercer.solvers.linear.panels import Panels, panels_of
 from mercer.solvers.spectral import krylov

@@ -19,7 +19,7 @@ from scipy.linalg import eigh
 from mercer._arrays import host
 from mercer._lazy import record
 from mercer._linalg import inverse_lower
-from mercer.gram.base import Gram
+from mercer.gram import Gram
 from mercer.maps.centers import center_matrix, independent
 from mercer.solvers.linear.matrix import matrix_fits, scaled_matrix
 from mercer.solvers.linear.nystrom import draw_centers

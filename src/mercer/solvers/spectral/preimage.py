@@ -19,7 +19,7 @@ from mercer._examples import count, take
 from mercer.formula import derive, simplify
 from mercer.formula.inputs import numeric
 from mercer.formula.nodes import ROOT, statistics
-from mercer.gram.dispatch import HOST, solver_gram
+from mercer.gram import HOST, solver_gram
 from mercer.kernels import Kernel, Linear, as_kernel
 from mercer.tuning import PREIMAGE_STEP, PREIMAGE_STEPS
 

@@ -25,7 +25,7 @@ from mercer.engines.cuda.operands import (
     whole_tiles,
 )
 from mercer.engines.cuda.triton_source import ProductLayout, Rendered
-from mercer.gram.cpu.generated import load_generated
+from mercer.gram.cpu.compiled import load_generated
 
 #: Rows and columns of a tile, columns of a step, buffers and warps; measured on an H200. The key:
 #: the kind of use, whether a panel's rows are kept, and their half-precision parts.
