@@ -40,6 +40,19 @@ def test_the_crowding_is_what_the_clock_says_per_second_of_work():
     assert Clock(None).rest() is None
 
 
+def test_the_crowding_looks_at_the_last_seconds(monkeypatch):
+    now = [0.0, 0.0]
+    monkeypatch.setattr("mercer.selection.racing.clock.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("mercer.selection.racing.clock.time.process_time", lambda: now[1])
+    clock = Clock(100.0)
+    for crowded in [False] * 20 + [True] * 10:
+        now[0] += 1.0
+        now[1] += 0.2 if crowded else 1.0
+        found = clock.crowding()
+        assert crowded or found == 1.0
+    assert 3.5 < found < 5.0  # 30 seconds by the clock for 22 of work in all
+
+
 def test_forecasts_grow_with_the_crowding(monkeypatch):
     from tests.selection.test_compare import small_race
 

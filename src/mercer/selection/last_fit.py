@@ -64,17 +64,22 @@ class LastFit:
             (self.best, self.rows), work = known, winner.trainer.work(len(known[1]))
             self.seconds = winner.fitted[len(known[1])] * work
             self.best.schema_ = found.schema
-        if not again or race.fits(winner, len(found), left):
-            if len(found) <= ALL_ROWS and self.whole(winner, found, perf_counter() + left):
-                return
+        fits = not again or race.fits(winner, len(found), left)
+        if fits and len(found) <= ALL_ROWS and self.whole(winner, found, perf_counter() + left):
+            return
         if known is None and (again or race.rows_in(winner, left) < len(found)):
             # On as many as it was compared on: what that takes is known, and little.
             self.fit(winner, found, least)
-        if again:
-            return
+        if not again:
+            self._on_more_and_more(winner, found)
+            if not len(self.rows):
+                self.fit(winner, found, least)
+
+    def _on_more_and_more(self, winner: Entry, found: Dataset) -> None:
+        """By steps, so that what a fit took corrects the forecast of the next one."""
+        race = self.race
         with suppress(OutOfTime):
             while len(self.rows) < len(found):
-                # By steps, so that what a fit took corrects the forecast of the next one.
                 left = race.clock.for_last_fit()
                 count = race.rows_in(winner, left)
                 count = min(count, STEP * len(self.rows) or count)
@@ -82,8 +87,6 @@ class LastFit:
                     return
                 with until(perf_counter() + left):
                     self.fit(winner, found, count)
-        if not len(self.rows):
-            self.fit(winner, found, least)
 
     def whole(self, winner: Entry, found: Dataset, end: float) -> bool:
         """On all rows until `end`; whether that could be. Where time is short centers are taken,
