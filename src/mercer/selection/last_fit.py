@@ -24,8 +24,6 @@ from mercer.selection.racing.forecasts import ALL_ROWS
 from mercer.selection.racing.race import Race
 from mercer.selection.trainers.base import Outcome
 
-#: So many times the rows make another last fit worth its time.
-FIT_WORTH = 1.15
 #: At most so many times the rows in the next of them.
 STEP = 3
 
@@ -83,7 +81,7 @@ class LastFit:
                 left = race.clock.for_last_fit()
                 count = race.rows_in(winner, left)
                 count = min(count, STEP * len(self.rows) or count)
-                if len(self.rows) and count < min(FIT_WORTH * len(self.rows), len(found)):
+                if len(self.rows) and count <= len(self.rows):
                     return
                 with until(perf_counter() + left):
                     self.fit(winner, found, count)
