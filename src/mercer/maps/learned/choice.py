@@ -131,6 +131,8 @@ def chosen(
         whole = Part((X, Y, w), (X, Y, w))
         small = Member(members[0].inputs, members[0].norm, "fixed")
         return _recipe(small, [whole], [_chain(small, whole, 0, search, None)], 0, 0, search)
+    if not len(Inputs.of("both", X, w).ranked):  # ranks of two values are these values
+        members = [one for one in members if one.inputs == members[0].inputs]
     parts = list(_folds(X[order], Y[order], w[order]))
     trial = parts[0]
     tried: list[tuple[Recipe, Chain]] = []
