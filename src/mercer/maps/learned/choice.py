@@ -230,5 +230,4 @@ def _recipe(
     ]
     errors = np.average(np.concatenate([chain[at][0] for chain in chains]), axis=0, weights=w)
     last = float(search.penalties[errors.argmin()])
-    error = float(np.average(judged[at], weights=w))
-    return Recipe(member, shapes, (*penalties, last), error)
+    return Recipe(member, shapes, (*penalties, last), float(np.average(judged[at], weights=w)))
