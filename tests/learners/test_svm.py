@@ -272,7 +272,7 @@ def test_many_small_classes_are_solved_together(options, monkeypatch):
     together = KernelSVC(Gaussian(), tol=1e-6, **options).fit(X, y)
     monkeypatch.setattr(
         "mercer.solvers.quadratic.parallel.row_sources",
-        lambda gram, tasks: iter([Source(gram, gram.dtype, gram.diagonal())]),
+        lambda gram, most: iter([Source(gram, gram.dtype, gram.diagonal())]),
     )
     apart = KernelSVC(Gaussian(), tol=1e-6, **options).fit(X, y)
     for name in ("intercept_", "dual_objective_", "margin_"):

@@ -337,7 +337,7 @@ def test_ctrl_c_keeps_the_model_so_far():
 def test_ctrl_c_with_many_pairs(monkeypatch):
     monkeypatch.setattr(
         "mercer.solvers.quadratic.parallel.row_sources",
-        lambda gram, tasks: iter([Source(gram, gram.dtype, gram.diagonal())]),
+        lambda gram, most: iter([Source(gram, gram.dtype, gram.diagonal())]),
     )
     X, y = load_digits(return_X_y=True)
     calls, pressed = [], []

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from mercer._arrays import host, is_sparse
+from mercer._arrays import host
 from mercer._examples import count, take
 from mercer._notices import KernelWarning, warn
 from mercer.gram import host_gram
@@ -19,8 +18,6 @@ from mercer.kernels.parameters.widths import as_width
 WIDTH_ROWS = 64
 #: Examples that are looked at first, and are enough for almost every kernel in use.
 FIRST_EXAMPLES = 8
-#: Numbers of sparse rows up to which they are looked at as dense ones, which has no overhead.
-DENSE_NUMBERS = 100_000
 #: Entries of K between different examples that say nothing: all below the first, or all above 1
 #: less the second.
 NOTHING_NEAR, NOTHING_FAR = 1e-3, 1e-6
@@ -96,9 +93,6 @@ def _far_off(kernel: Kernel, rows: Any) -> str:
     try:
         # On the host also where there is a device: so few rows are not worth a compilation there.
         rows = rows.astype(np.float64) if getattr(rows, "dtype", None) == np.float32 else rows
-        rows = (
-            rows.toarray() if is_sparse(rows) and math.prod(rows.shape) <= DENSE_NUMBERS else rows
-        )
         K = np.asarray(host_gram(kernel, rows).dense(), dtype=np.float64)
     except MemoryError:  # the limit is for the fit, which may do with less than this question
         return ""

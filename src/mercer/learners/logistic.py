@@ -17,9 +17,16 @@ from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import ClassifierMixin, as_scores, labels_at
-from mercer.learners._options import check_width, labeled, warn_if_stopped, weights_or_none
+from mercer.learners._options import (
+    check_width,
+    given_centers,
+    labeled,
+    points_of,
+    solver_for,
+    warn_if_stopped,
+    weights_or_none,
+)
 from mercer.learners._stepwise import Stepwise
-from mercer.learners.ridges.centers import given_centers, points_of, solver_for
 from mercer.learners.ridges.leave_one_out import leave_one_out_alpha
 from mercer.maps.centers import CenterChoice
 from mercer.solvers.requirements import solvers_for

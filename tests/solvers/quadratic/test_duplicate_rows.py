@@ -8,7 +8,7 @@ from mercer.kernels import Gaussian, Laplacian
 from mercer.learners import KernelOneClass, KernelSVC
 from mercer.solvers.quadratic import parallel
 from mercer.solvers.quadratic.duplicate_rows import first_equal, merged_tasks
-from mercer.solvers.quadratic.problem import Task, c_svc, epsilon_svr
+from mercer.solvers.quadratic.problem import Task, Tasks, c_svc, epsilon_svr
 
 
 @pytest.fixture(scope="module")
@@ -67,14 +67,15 @@ def test_what_is_not_merged(answers):
     rows, signs = np.arange(len(X)), np.where(score > 0, 1, -1)
     task = Task(rows, c_svc(signs, weights))
     gram = Gaussian(1.5).gram(X)
-    assert merged_tasks(gram, [task]) is not None
-    assert merged_tasks(gram, [Task(rows, epsilon_svr(score, weights, 0.1))]) is None
-    assert merged_tasks(gram, [Task(rows, task.problem, "resume")]) is None
-    assert merged_tasks(Gaussian(1.5).gram(X + 1e-9 * score[:, None]), [task]) is None
+    assert merged_tasks(gram, Tasks.of([task])) is not None
+    assert merged_tasks(gram, Tasks.of([Task(rows, epsilon_svr(score, weights, 0.1))])) is None
+    assert merged_tasks(gram, Tasks.of([Task(rows, task.problem, "resume")])) is None
+    assert merged_tasks(Gaussian(1.5).gram(X + 1e-9 * score[:, None]), Tasks.of([task])) is None
     heavy = Gaussian(1.5).reweight(lambda rows: 1.0 + np.arange(len(rows))).gram(X)
-    assert merged_tasks(heavy, [task]) is None  # the weight of a row is not in its numbers
+    # The weight of a row is not in its numbers.
+    assert merged_tasks(heavy, Tasks.of([task])) is None
     with config(memory=4 * X.nbytes):
-        assert merged_tasks(gram, [task]) is None
+        assert merged_tasks(gram, Tasks.of([task])) is None
 
 
 def test_those_that_stand_for_others_have_their_numbers(answers):

@@ -16,6 +16,7 @@ from mercer.solvers.quadratic.parallel import _together
 from mercer.solvers.quadratic.problem import (
     Problems,
     Task,
+    Tasks,
     c_svc,
     epsilon_svr,
     nu_svc,
@@ -64,7 +65,8 @@ def solved(gram, problem, tol, max_iter=-1, memory=1 << 24):
 
 def all_solved(gram, tasks, tol, max_iter=-1, memory=1 << 24, threads=1):
     problems = Problems(tasks, tol, max_iter)
-    assert solve_on_demand(problems, row_sources(gram, tasks), threads, memory, "test") is False
+    rows = row_sources(gram, Tasks.of(tasks).most)
+    assert solve_on_demand(problems, rows, threads, memory, "test") is False
     return problems.solutions()
 
 
@@ -117,11 +119,11 @@ def test_float32_rows_where_they_suffice_and_float64_where_not(noisy):
     for C, tol, digits in ((1.0, 1e-3, 1e-6), (300.0, 1e-4, 1e-8)):
         problem = c_svc(signs, np.full(len(signs), C))
         task = Task(np.arange(problem.n), problem)
-        dtypes.append([str(source.dtype) for source in row_sources(gram, [task])])
+        dtypes.append([str(source.dtype) for source in row_sources(gram, len(task.rows))])
         check(solved(gram, problem, tol), problem, K, tol, digits)
     assert dtypes == [["float32", "float64"]] * 2
     steep = Gaussian(1e-5).gram(X)  # its digits need more than float32 has
-    assert [str(s.dtype) for s in row_sources(steep, [task])] == ["float64"]
+    assert [str(s.dtype) for s in row_sources(steep, len(task.rows))] == ["float64"]
 
 
 def test_room_for_few_rows_of_k(noisy):
@@ -179,9 +181,9 @@ def test_rows_that_return_where_all_of_k_is_there(noisy, shrinks):
 
 def test_rows_that_return_get_f_from_what_has_changed(noisy):
     """With an example on both sides; k(x, x) is that of the diagonal."""
-    X, _, signs = noisy
+    X, _, _ = noisy
     gram, rng = Gaussian(1.5).gram(X.astype(np.float32)), np.random.default_rng(0)
-    (source,) = row_sources(gram, [Task(np.arange(1100), c_svc(signs, np.ones(1100)))])
+    (source,) = row_sources(gram, 1100)
     one = worker_of(source, 1100)
     away, moved = rng.permutation(1100)[:301], rng.permutation(1100)[:203]
     by, place = rng.normal(size=203), np.full(1100, -1)
@@ -200,19 +202,19 @@ def test_where_rows_come_from(noisy):
     task = Task(np.arange(600), c_svc(np.tile(signs, 12), np.ones(600)))
     small = Task(np.arange(50), c_svc(signs, np.ones(50)))
     wide = Gaussian().gram(rng.normal(size=(600, 300)))
-    single, exact = row_sources(wide, [task])
+    single, exact = row_sources(wide, len(task.rows))
     assert (single.dtype, exact.dtype) == (np.float32, np.float64)
     assert single.K is exact.K is None
     # Many small problems read one K, and so does a kernel without machine code for its rows.
-    (whole,) = row_sources(wide, [small] * 6)
+    (whole,) = row_sources(wide, len(small.rows))
     assert whole.K.shape == (600, 600)
-    (whole,) = row_sources(ArcCosine(1).gram(rng.normal(size=(600, 3))), [task])
+    (whole,) = row_sources(ArcCosine(1).gram(rng.normal(size=(600, 3))), len(task.rows))
     assert whole.K.shape == (600, 600)
     with mercer.config(memory="5MB"):  # sparse rows are made dense where these are few
-        (blocks,) = row_sources(ArcCosine(1).gram(rng.normal(size=(600, 3))), [task])
+        (blocks,) = row_sources(ArcCosine(1).gram(rng.normal(size=(600, 3))), len(task.rows))
         assert blocks.by_blocks
         sparse = sp.random(600, 9000, 0.001, "csr", random_state=0)
-        (blocks,) = row_sources(Gaussian().gram(sparse), [task])
+        (blocks,) = row_sources(Gaussian().gram(sparse), len(task.rows))
         assert blocks.by_blocks
 
 
@@ -223,7 +225,7 @@ def test_steps_are_limited_and_a_stop_is_seen(noisy):
         found = solved(gram, problem, 1e-3, max_iter=limit)
         assert (found.n_iter, found.converged) == (limit, False)
     task = Task(np.arange(400), problem)
-    problems, source = Problems([task], 1e-3, -1), next(row_sources(gram, [task]))
+    problems, source = Problems([task], 1e-3, -1), next(row_sources(gram, len(task.rows)))
     stop = Stop()
     stop.set()
     worker_of(source, 400).solve(problems, np.array([0]), stop)

@@ -32,12 +32,14 @@ from mercer.learners._device import ClassifierMixin, RegressorMixin, as_scores, 
 from mercer.learners._options import (
     check_width,
     finite_dims,
+    given_centers,
     labeled,
+    points_of,
+    solver_for,
     warn_if_stopped,
     weights_or_none,
 )
 from mercer.learners._stepwise import Stepwise
-from mercer.learners.ridges.centers import given_centers, points_of, solver_for
 from mercer.learners.ridges.leave_one_out import leave_one_out_alpha
 from mercer.learners.ridges.posterior import Posteriors
 from mercer.maps.centers import CenterChoice

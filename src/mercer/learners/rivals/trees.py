@@ -20,9 +20,8 @@ from mercer._config import get_config
 from mercer._lazy import record
 from mercer._progress import progress
 from mercer.kernels.estimators import estimator
+from mercer.tuning import SCRATCH_BYTES
 
-#: Values that are looked up at once: rows × trees × outputs.
-TREE_VALUES = 2_000_000
 #: Trees (or iterations of boosting) that are grown between two looks at the clock.
 TREES_AT_A_TIME = 25
 #: Rows for which trees are compared with the model that they were read from.
@@ -96,7 +95,7 @@ class Trees:
         Trees have a value per output, or stand in turn for one output after the other.
         """
         made = np.empty((len(X), self.outputs))
-        step = max(1, TREE_VALUES // max(1, len(self.roots) * self.value.shape[1]))
+        step = max(1, SCRATCH_BYTES // (8 * max(1, len(self.roots) * self.value.shape[1])))
         for begin in range(0, len(X), step):
             rows = X[begin : begin + step]
             leaves = self.value[self._leaves(rows)]

@@ -46,8 +46,8 @@ class SupportVectorBase(NumbersBeside, KernelLearner):
     def _solve(self, X: Any, tasks: Sequence[Task]) -> Solutions:
         """Solve where X is; without slack, on the host. Warns where the gap is not closed."""
         tol, steps, who = float(self.tol), int(self.max_iter), type(self).__name__
-        methods = {tasks.method} if isinstance(tasks, Tasks) else {task.method for task in tasks}
-        hard = not methods <= {"solve", "resume"}
+        tasks = Tasks.of(tasks)
+        hard = tasks.method not in ("solve", "resume")
         if is_chunked(X) and (hard or self.kernel_.takes_matrix):
             raise TypeError(
                 "C=inf is solved on rows in one process, and these are in pieces: take a finite C "

@@ -28,7 +28,7 @@ from mercer._tiles import Tiling
 from mercer.formula import Formula
 from mercer.formula.profile import Reach, reach
 from mercer.gram.rows import CHUNK, matrix
-from mercer.tuning import COPY_SHARE
+from mercer.tuning import COPY_SHARE, SCRATCH_BYTES
 
 #: Rows of a panel of queries, and training examples that share a box (a chunk of the compiled
 #: loops). Smaller ones fit the data more closely, larger ones run faster.
@@ -40,8 +40,6 @@ BOX_COLUMNS = 6
 FEWEST_PAIRS = 1_000_000
 #: Pairs below which one thread computes them: starting another takes longer.
 THREAD_PAIRS = 4_000_000
-#: Columns of a tile at most.
-LONGEST = 1 << 15
 #: The tail of a kernel without end that is skipped, relative to its peak.
 SKIPPED_TAIL = 1e-36
 
@@ -72,8 +70,8 @@ def near_tiles(formula: Formula, X: Any, Z: Any) -> Near | None:
     rows = order(x)
     columns = rows if X is Z else order(z)
     settings = get_config()
-    room = COPY_SHARE * settings.memory_bytes / (settings.n_threads * NEAR_PANEL * x.itemsize)
-    longest = BOX * max(1, min(LONGEST, int(room)) // BOX)
+    room = min(SCRATCH_BYTES, COPY_SHARE * settings.memory_bytes / settings.n_threads)
+    longest = BOX * max(1, int(room) // (NEAR_PANEL * x.itemsize * BOX))
     runs = _runs(_boxes(x[rows], NEAR_PANEL), _boxes(z[columns], BOX), len(z), extent, longest)
     pairs = NEAR_PANEL * sum(run.stop - run.start for panel in runs for run in panel)
     threads = settings.n_threads if pairs >= THREAD_PAIRS else 1

@@ -44,25 +44,10 @@ from mercer.solvers.online.run import Journal, Tally, Visits
 class _Block:
     """Rows that are visited one after the other, and which updates they have not seen."""
 
-    rows: slice | np.ndarray
+    rows: np.ndarray
     applied: int = 0
     #: (rows of the block, updates) whose products are still due.
     debts: list[tuple[slice, slice]] = field(default_factory=list)
-
-    def __len__(self) -> int:
-        if isinstance(self.rows, slice):
-            return int(self.rows.stop - self.rows.start)
-        return len(self.rows)
-
-    def index(self, rows: np.ndarray) -> np.ndarray:
-        """Which examples rows of the block are."""
-        return self.rows.start + rows if isinstance(self.rows, slice) else self.rows[rows]
-
-    def positions(self, start: int, stop: int) -> slice | np.ndarray:
-        """Which examples some rows of the block are."""
-        if isinstance(self.rows, slice):
-            return slice(self.rows.start + start, self.rows.start + stop)
-        return self.rows[start:stop]
 
 
 @dataclass
@@ -115,7 +100,7 @@ class DualPerceptron:
         self._tile_entries = math.prod(gram.tile_shape)
         self._flops = gram.cost.flops / (n * n)
         self._blocks: list[_Block] = []
-        self._order: Any = None
+        self._order = np.empty(0, dtype=np.intp)
         # The updates of a leaf: rows of the block, and what was added to which output.
         self._places = np.zeros(self._leaf, dtype=np.int64)
         self._units = np.zeros((self._leaf + 1, rule.outputs))
@@ -123,7 +108,6 @@ class DualPerceptron:
         self._loss = np.zeros(1)
         self._one_column = np.empty((self._leaf, 1), dtype=gram.dtype)
         self._allowed = np.inf
-        self._background = Background(1)
         self._tell = listener()
         large = self.scores.size >= tuning.COMPILED_SCORES
         self._walk_leaf: Any = with_callees(walk_leaf, RULE) if large else walk_leaf
@@ -133,6 +117,8 @@ class DualPerceptron:
     def walk(self, order: np.ndarray | slice, allowed: float = np.inf) -> None:
         """Visit these examples in this order, and update on mistakes."""
         self._allowed = allowed
+        if isinstance(order, slice):
+            order = np.arange(order.start, order.stop)
         with single_threaded_blas(), Background(self._threads) as background:
             self._background = background
             self._arrange(order)
@@ -142,27 +128,19 @@ class DualPerceptron:
                 if self.tally.updates >= allowed:
                     return
 
-    def _arrange(self, order: np.ndarray | slice) -> None:
+    def _arrange(self, order: np.ndarray) -> None:
         """Cut the order into blocks; where it is another order than before, settle first."""
-        if self._order is not None and _same_order(order, self._order):
+        if np.array_equal(order, self._order):
             return
         for block in self._blocks:
-            rows = block.rows
-            if isinstance(rows, slice) and isinstance(order, slice) and rows.start >= order.stop:
-                continue  # it is never visited again
             self._settle(self._begin(block))
-        self._order = order
-        size = self._block
-        if isinstance(order, slice):
-            parts: list[Any] = list(cut(order.start, order.stop, size))
-        else:
-            gram = self.gram
-            row = 8.0 + 8.0 * gram.bytes_per_row / gram.dtype.itemsize
-            if self._opaque:
-                row = 8.0 * gram.shape[1]  # a precomputed row, at worst
-            size = max(1, min(size, int(tuning.SCRATCH_BYTES / row)))
-            parts = [order[part] for part in cut(0, len(order), size)]
-        self._blocks = [_Block(rows, len(self.journal)) for rows in parts]
+        self._order, gram = order, self.gram
+        row = 8.0 + 8.0 * gram.bytes_per_row / gram.dtype.itemsize
+        if self._opaque:
+            row = 8.0 * gram.shape[1]  # a precomputed row, at worst
+        size = max(1, min(self._block, int(tuning.SCRATCH_BYTES / row)))
+        parts = cut(0, len(order), size)
+        self._blocks = [_Block(order[part], len(self.journal)) for part in parts]
 
     # --- products that were put off ---------------------------------------------------------
 
@@ -170,15 +148,16 @@ class DualPerceptron:
         """Start to bring the scores of a block up to date with the updates made so far."""
         panel, scores = self.gram.take(rows=block.rows), self.scores[block.rows]
         entries = slice(block.applied, len(self.journal))
-        owed = [*block.debts, (slice(0, len(block)), entries)]
+        owed = [*block.debts, (slice(0, len(block.rows)), entries)]
         due = [(rows, *self._updates(panel, new)) for rows, new in owed if new.stop > new.start]
         block.debts, block.applied = [], len(self.journal)
         # A task a few rows, so that no two tasks write to the same scores.
         pairs = sum((rows.stop - rows.start) * len(weights) for rows, _, weights in due)
-        share = -(-len(block) // (2 * self._threads))
+        height = len(block.rows)
+        share = -(-height // (2 * self._threads))
         threaded = threads_for(pairs * self._flops) > 1
-        size = min(tuning.PRODUCT_ROWS, max(tuning.LEAF_ROWS, share)) if threaded else len(block)
-        parts = cut(0, len(block) if due else 0, size)
+        size = min(tuning.PRODUCT_ROWS, max(tuning.LEAF_ROWS, share)) if threaded else height
+        parts = cut(0, height if due else 0, size)
         tasks = [partial(self._apply, scores, due, part) for part in parts]
         if len(tasks) == 1:
             tasks.pop()(self._threads - 1)
@@ -228,8 +207,8 @@ class DualPerceptron:
             after = self._begin(following)
         scores = begun.scores
         labels, sizes = self.labels[block.rows], np.empty_like(scores)
-        self._range(block, begun.panel, scores, sizes, labels, 0, len(block))
-        self.scores[block.rows] = scores  # a view for a slice; for positions a copy, put back
+        self._range(block, begun.panel, scores, sizes, labels, 0, len(block.rows))
+        self.scores[block.rows] = scores
         block.applied = len(self.journal)
         if not np.isfinite(scores).all():
             raise ValueError(
@@ -263,7 +242,7 @@ class DualPerceptron:
         self, block: _Block, panel: Gram, scores: Any, sizes: Any, labels: Any, start: int,
         stop: int,
     ) -> None:  # fmt: skip
-        rows, tally, rule = block.positions(start, stop), self.tally, self.rule
+        rows, tally, rule = block.rows[start:stop], self.tally, self.rule
         sizes[start:stop], exact = self._sizes.bounds(rows), self._sizes.final
         norms, rates = self._sizes.norms[rows], self._rates[rows]
         at, columns, K = start, 0, self._one_column[:, :0]
@@ -306,7 +285,7 @@ class DualPerceptron:
             tally.updates += rule.cut(units[0], self._allowed - tally.updates)
         else:
             tally.updates += int(rule.updates(units).sum())
-        positions = block.index(places)
+        positions = block.rows[places]
         if self.weights is not None:
             units *= self.weights[positions, None]
         self.journal.extend(positions, tally.visits + places - at + 1, units)
@@ -330,11 +309,9 @@ class DualPerceptron:
     ) -> None:
         """Report visits to a listener, and what the last one added; `rows` begin at `start`."""
         if end > at:
-            positions = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
             units = np.zeros((end - at, self.rule.outputs))
             units[-1] = self._units[0] if made else 0.0
-            some = positions[at - start : end - start]
-            tell(Visits(some, scores[at:end] + self.bias, units))
+            tell(Visits(rows[at - start : end - start], scores[at:end] + self.bias, units))
 
 
 def walk_leaf(
@@ -375,9 +352,3 @@ def walk_leaf(
                     np.add(size, abs(step) * (terms + 1.0), size)
                 else:
                     np.add(size, abs(step) * terms, size)
-
-
-def _same_order(a: Any, b: Any) -> bool:
-    if isinstance(a, slice) or isinstance(b, slice):
-        return isinstance(a, slice) and isinstance(b, slice) and a == b
-    return a is b or bool(np.array_equal(a, b))

@@ -21,7 +21,7 @@ from mercer._machine.threads import blas_for
 from mercer._steps import listener
 from mercer.formula.nodes import statistics
 from mercer.gram import Gram
-from mercer.solvers.quadratic.problem import Quadratic, Solution, Solutions, Task, Tasks
+from mercer.solvers.quadratic.problem import Quadratic, Solution, Solutions, Tasks
 from mercer.tuning import COPY_SHARE, SVM_DISTINCT_SHARE, SVM_DUPLICATE_ROWS, SVM_DUPLICATE_SAMPLE
 
 if TYPE_CHECKING:
@@ -64,17 +64,15 @@ class Merged:
         return replace(merged, starts=self.whole.starts, a=a, image=image)
 
 
-def merged_tasks(gram: Gram, tasks: Sequence[Task]) -> Merged | None:
+def merged_tasks(gram: Gram, whole: Tasks) -> Merged | None:
     """Problems over distinct examples; None where few are equal, or steps are shown one by one."""
     if gram.engine != "cpu" or not gram.square or gram.shape[0] < SVM_DUPLICATE_ROWS:
         return None
-    some = [tasks] if isinstance(tasks, Tasks) else tasks
-    if {(t.method, len(t.problem.linear)) for t in some} != {("solve", 1)} or listener():
+    if (whole.method, len(whole.problem.linear)) != ("solve", 1) or listener():
         return None
     first = first_equal(cast("HostGram", gram))
     if first is None:
         return None
-    whole = Tasks.of(tasks)
     problem, linear = whole.problem, whole.problem.linear[0]
     bounded = np.isfinite(problem.upper - problem.lower).all()
     if not bounded or (np.abs(linear) != abs(linear[0])).any():

@@ -39,15 +39,16 @@ def solve_all(
 ) -> tuple[Sequence[Solution], bool]:
     """Return the solutions, in the order of the tasks, and whether Ctrl-C cut them short.
 
-    `tol` is LIBSVM's; `max_iter` counts steps of SMO for each problem (−1: no limit).
+    All of them have the same method. `tol` is LIBSVM's; `max_iter` counts steps of SMO for each
+    problem (−1: no limit).
     """
-    if not isinstance(tasks, Tasks):
-        if any(task.method in _WITHOUT_SLACK for task in tasks):
-            return _without_slack(gram, tasks, tol, max_iter, what)
-        if any(task.problem.has_separate_sides for task in tasks):
-            apart = [Task(np.tile(t.rows, 2), t.problem.apart(), t.method) for t in tasks]
-            each, interrupted = solve_all(gram, apart, tol, max_iter, what)
-            return [_together(one) for one in each], interrupted
+    tasks = Tasks.of(tasks)
+    if tasks.method in _WITHOUT_SLACK:
+        return _without_slack(gram, tasks, tol, max_iter, what)
+    if tasks.problem.has_separate_sides:
+        apart = [Task(np.tile(t.rows, 2), t.problem.apart(), t.method) for t in tasks]
+        each, interrupted = solve_all(gram, apart, tol, max_iter, what)
+        return [_together(one) for one in each], interrupted
     here = cast("HostGram", gram)
     merged = merged_tasks(gram, tasks)
     if merged is not None:
@@ -59,9 +60,8 @@ def solve_all(
         small = solve_small(gram.dense(), tasks, tol, max_iter)
         if small is not None:
             return small
-    most = tasks.most if isinstance(tasks, Tasks) else max(len(t.rows) for t in tasks)
-    threads, memory = _share(gram, most, min(len(tasks), get_config().n_threads))
-    problems, sources = Problems(tasks, tol, max_iter), row_sources(here, tasks)
+    threads, memory = _share(gram, tasks.most, min(len(tasks), get_config().n_threads))
+    problems, sources = Problems(tasks, tol, max_iter), row_sources(here, tasks.most)
     cut_short = solve_on_demand(problems, sources, threads, memory, what)
     return problems.solutions(), cut_short
 

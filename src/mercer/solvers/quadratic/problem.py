@@ -323,11 +323,6 @@ def masks(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return up, low
 
 
-def split(a: np.ndarray, sides: int) -> np.ndarray:
-    """(sides, variables): a itself, or its positive and its negative part."""
-    return a[None].copy() if sides == 1 else np.stack([np.maximum(a, 0.0), np.minimum(a, 0.0)])
-
-
 class Problems:
     """The problems as flat arrays, one after the other, with their present values."""
 
@@ -406,9 +401,11 @@ class Problems:
         return np.flatnonzero(late & ((self.max_iter < 0) | (self.taken < self.max_iter)))
 
     def solutions(self) -> Solutions:
+        a = self.variables[:, A]
+        both = [a] if self.sides == 1 else [np.maximum(a, 0.0), np.minimum(a, 0.0)]
         return Solutions(
             self.starts,
-            split(self.variables[:, A], self.sides),
+            np.stack(both),
             self.variables[:, IMAGE].copy(),
             self.objective,
             self.thresholds,

@@ -9,7 +9,7 @@ a row is missing, and a Gram computes it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,6 @@ import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer.gram.host import HostGram
-from mercer.solvers.quadratic.problem import Task, Tasks
 from mercer.tuning import (
     SVM_FEW_COLUMNS,
     SVM_NARROW,
@@ -52,12 +51,12 @@ class Source:
         return self.function is None and self.K is None
 
 
-def row_sources(gram: HostGram, tasks: Sequence[Task]) -> Iterator[Source]:
-    """Yield the source to begin with, then one with more digits."""
+def row_sources(gram: HostGram, most: int) -> Iterator[Source]:
+    """Yield the source to begin with, then one with more digits, for problems of `most` rows."""
     from mercer._machine.lanes import CALLS
     from mercer.gram.cpu.row_function import columns, loop_program
 
-    n, most = gram.shape[0], Tasks.of(tasks).most
+    n = gram.shape[0]
     program = loop_program(gram) if CALLS else None
     width = 0 if program is None else columns(gram, program)
     opaque = any(source.kind == "opaque" for source in gram.program.sources)
