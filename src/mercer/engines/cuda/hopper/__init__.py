@@ -53,8 +53,11 @@ def serves(gram: Any, kind: str, layouts: dict[int, ProductLayout], diagonal: An
     if gram.device.type != "cuda" or len(gram.program.sources) != 1 or not layouts:
         return False
     layout = layouts[0]
-    known = (kind, layout.kept, layout.parts) in _TILES
-    if not known or (kind == "vector" and diagonal is not None):
+    if (kind == "vector" and diagonal is not None) or (
+        kind,
+        layout.kept,
+        layout.parts,
+    ) not in _TILES:
         return False
     if layout.width * layout.parts < _NARROWEST[kind]:
         return False
