@@ -53,27 +53,19 @@ def serves(gram: Any, kind: str, layouts: dict[int, ProductLayout], diagonal: An
     if gram.device.type != "cuda" or len(gram.program.sources) != 1 or not layouts:
         return False
     layout = layouts[0]
-    if (kind == "vector" and diagonal is not None) or (
-        kind,
-        layout.kept,
-        layout.parts,
-    ) not in _TILES:
+    use = kind, layout.kept, layout.parts
+    if use not in _TILES or (kind == "vector" and diagonal is not None):
         return False
     if layout.width * layout.parts < _NARROWEST[kind]:
         return False
     if torch.cuda.get_device_capability(gram.device)[0] != 9:
         return False
-    return _has_gluon() and _runs.get(_compiled(gram, kind, layout), True)
+    return _has_gluon() and _runs.get((kind, layout, _written(gram, layout)[0].text), True)
 
 
 @cache
 def _has_gluon() -> bool:
     return importlib.util.find_spec("triton.experimental.gluon") is not None
-
-
-def _compiled(gram: Any, kind: str, layout: ProductLayout) -> tuple[str, ProductLayout, str]:
-    """All that Triton compiles for this use."""
-    return kind, layout, _written(gram, layout)[0].text
 
 
 def describe(gram: Any, kind: str, layout: ProductLayout) -> tuple[str, str]:
@@ -88,7 +80,7 @@ def launch(
     layout: ProductLayout,
 ) -> torch.Tensor | None:  # fmt: skip
     """K, or its product with one vector; None where this Triton cannot compile the loop."""
-    key = _compiled(gram, kind, layout)
+    key = kind, layout, _written(gram, layout)[0].text
     try:
         result = _launch(gram, kind, x, z, V, diagonal, layout)
         _runs[key] = True
