@@ -51,7 +51,6 @@ SAMPLE = [
     "guide/production.md",
     "guide/extending.md",
     "guide/troubleshooting.md",
-    "learn/lecture_004.md",
     "coming_from/scikit_learn.md",
     "adopters/support.md",
     "adopters/citation.md",

@@ -99,3 +99,14 @@ def test_a_nearer_view_is_computed_anew(open_page):
     page.get_by_role("button", name="The whole plane").click()
     assert page.evaluate("lab.panel.plane.window") is None
     assert page.evaluate("lab.panel.state.y.length") == 120
+
+
+def test_two_learners_are_compared_at_full_size(open_page):
+    """Beside one another where there is room for 360 pixels each, else one below the other."""
+    widths = "[...document.querySelectorAll('.stage canvas')].map((e) => e.clientWidth)"
+    page = open_page("#panel=playground&data=moons&kernel=gaussian(0.3)&learner=svm&beside=ridge")
+    settled(page)
+    for size, least in (((1440, 900), 590), ((1024, 768), 450), ((390, 844), 390)):
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        assert min(page.evaluate(widths)) >= least
+        assert page.evaluate("document.documentElement.scrollWidth") <= size[0]

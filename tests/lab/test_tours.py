@@ -190,3 +190,85 @@ def test_a_digit_is_read_as_the_tour_says(open_page):
 
     assert {state: answers(state) for state in expected} == expected
     assert "6" not in answers("strokes=t6&as=drawn&shift=0.2")
+
+
+def linked(title):
+    """What a step links to: the words, and the playground's state as it is asked for."""
+    from mercer.lab.compute.live import from_address
+
+    return {
+        words: json.loads(from_address(re.sub("&show=[a-z]+", "", address))[1].key)
+        for words, address in LINK.findall(step_named(title)["text"])
+    }
+
+
+def conic(ask, state):
+    """Return (4ab − c², a, b) of f = a x₁² + c x₁x₂ + b x₂² + …: above 0 for an ellipse."""
+    o, e, w, n, s, d = (
+        ask("pixel", state=state, x=x, visit=None).facts["score"][0]
+        for x in ([0, 0], [1, 0], [-1, 0], [0, 1], [0, -1], [1, 1])
+    )
+    a, b = (e + w) / 2 - o, (n + s) / 2 - o
+    c = d - o - a - b - (e - w) / 2 - (n - s) / 2
+    return 4 * a * b - c * c, a, b
+
+
+def test_conics_are_what_a_tour_calls_them(ask):
+    states = linked("Circles, hyperbolas, parabolas")
+    assert conic(ask, states["ellipse"])[0] > 0 > conic(ask, states["hyperbola"])[0]
+    for words in ("ellipse", "hyperbola"):
+        assert ask("errors", state=states[words]).facts["training"] == 0
+    assert "no conic will do" in step_named("Circles, hyperbolas, parabolas")["text"]
+    assert ask("errors", state=states["two moons"]).facts.get("bound") is None  # not separable
+    turned, a, b = conic(ask, linked("Circles")["a plane in feature space"])
+    assert "nearly a circle" in step_named("Circles")["text"]
+    assert turned > 0
+    assert 0.8 < a / b < 1.25
+
+
+def test_degrees_come_near_to_a_gaussian(ask):
+    states = linked("The Gaussian has no end")
+    signs = {
+        words: np.sign(ask("field", state=state, size=32, visits=False).arrays["field"])
+        for words, state in states.items()
+    }
+    end = signs.pop("the Gaussian itself")
+    assert (signs.pop("divided by the lengths") == end).all()
+    apart = [np.mean(signs[words] != end) for words in ("degree 2", "5", "9")]
+    assert apart == sorted(apart, reverse=True)
+    assert apart[-1] < 0.03
+
+
+def test_gaps_noise_and_illegal_kernels_are_as_told(ask):
+    found = {words: ask("errors", state=state).facts for title in
+             ("Hard and easy", "Mistakes and margin", "Illegal kernels", "Separable somewhere",
+              "Spirals", "More examples") for words, state in linked(title).items()}  # fmt: skip
+    assert found["wide gap"]["bound"] < 20
+    assert found["overlap"].get("bound") is None
+    assert found["average"]["test"] < found["overlap"]["test"] - 0.02
+    assert found["smaller gap"]["bound"] > 2 * found["at most 1/δ² mistakes"]["bound"]
+    assert found["this difference"]["training"] == 0
+    assert found["this sigmoid"]["training"] == 0.5
+    assert found["Not here"]["training"] > 0.2 < found["not with squares"]["training"]
+    assert found["with a narrow Gaussian"]["training"] == found["two spirals"]["training"] == 0
+    seen = [found[n]["test"] for n in ("10", "40", "100", "400")]
+    assert seen == sorted(seen, reverse=True)
+
+
+def test_a_vote_is_calm_where_the_last_visit_is_not(ask):
+    states = linked("Perceptrons thrash")
+    paths = {
+        words: ask("errors", state=state).arrays["training_path"] for words, state in states.items()
+    }
+    last, vote = (paths[words][-300:] for words in ("last visit", "A vote"))
+    assert np.ptp(vote) < 0.02 < 0.08 < np.ptp(last)
+
+
+def test_eigenvalues_that_are_not_0_are_as_many_as_features(ask):
+    states = linked("Up to some degree")
+    ranks = [ask("gram", state=state).facts["rank"] for state in states.values()]
+    assert ranks == [6, 3]
+    K = ask("gram", state=linked("Nobody has to compute φ")["the matrix"])
+    at = np.argsort(K.facts["order"])
+    table = K.arrays["K"].reshape(4, 4)[np.ix_(at, at)]
+    assert table.tolist() == (4.0 * np.tile(np.eye(2), (2, 2))).tolist()

@@ -21,8 +21,8 @@ def test_before_the_first_visit_nothing_is_known(open_page):
     settled(page)
     assert "–" not in numbers(page)
     page.get_by_role("slider", name="Visit").press("Home")
-    page.wait_for_function("() => document.querySelector('.charts').textContent.includes('0 mis')")
-    assert numbers(page) == ["–", "–", "–"]
+    assert numbers(page) == ["–", "–", "–"]  # in the same frame, before the charts
+    page.wait_for_function("() => /^0 mis/.test(document.querySelector('.charts').innerText)")
     said = page.inner_text(".charts")
     assert "0 mistakes" in said
     assert "‖w‖² = 0" in said

@@ -72,7 +72,7 @@ def test_mistakes_are_those_made_over_examples_seen():
     seen, made = plot.mistakes_against_bound(model, Z, Y).lines[0].get_data()
     assert made[-1] == model.n_mistakes_ > 1
     assert seen[-1] == model.n_visits_ > made[-1]
-    assert not np.array_equal(seen, made)
+    assert np.array_equal(seen, np.arange(model.n_visits_ + 1))  # a step for each visit
     visits = list(model.steps(Z, Y))
     seen, made = plot.mistakes_against_bound(model, Z, Y, visits=visits[:15]).lines[0].get_data()
     assert seen.tolist() == list(range(16))
@@ -102,7 +102,12 @@ def test_the_proof_is_a_chain_of_inequalities(bias):
     assert (found.norm <= np.sqrt(j) * found.R + tiny).all()
     assert model.n_mistakes_ <= found.bound
     ax = plot.convergence_proof(model, Z, Y, curves=found)
-    assert legend(ax) == ["√j R", "‖w‖", "⟨w, w*⟩", "jρ"]
+    lower, upper, bound = found.formulas
+    assert legend(ax) == [upper, "‖w‖", "⟨w, w*⟩", lower]
+    assert bound == ("(b*² + 1)(R² + 1)/ρ²" if bias else "(R/ρ)²")
+    R, separated = theory.radius("linear()", Z), theory.separability("linear()", Z, Y, bias)
+    assert found.bound == pytest.approx(theory.mistake_bound(separated.separator, Z, Y, bias))
+    assert np.isclose(found.R, np.sqrt(R**2 + 1) if bias else R)
     assert ax.lines[2].get_ydata() == pytest.approx(found.alignment)
     with pytest.raises(ValueError, match="not separable"):
         plot.proof_curves(KernelPerceptron("linear()", epochs=2).fit(*data.xor()), *data.xor())

@@ -42,6 +42,7 @@ def warn_if_far_off(kernel: Kernel, X: Any) -> None:
     if not found:
         return
     better = kernel.set_params(**dict.fromkeys(paths, "scale")).fitted(rows)
+    better = better.set_params(**{path: float(f"{v:.3g}") for path, v in _widths(better).items()})
     if not _far_off(better, rows):
         warn(
             f"{kernel!r} does not fit the data: its values for different examples are all {found}. "

@@ -19,13 +19,11 @@ def _separator(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray, bool]:
     return theory.separability(expansion.kernel, X, signs, bias), signs, bias
 
 
-def mistakes_so_far(model: Any, visits: Any = None) -> tuple[np.ndarray, np.ndarray]:
-    """(examples seen, mistakes made until then): per visit if given, else per epoch of `fit`."""
-    if visits is not None:
-        made = np.cumsum([0, *(visit.updated for visit in visits)])
-        return np.arange(len(made)), made
-    seen = np.cumsum([0, *(epoch["visits"] for epoch in model.history_)])
-    return seen, np.cumsum([0, *(epoch["mistakes"] for epoch in model.history_)])
+#: jρ, √j R and the bound in R and ρ of the data; with a bias each example has one coordinate more.
+_FORMULAS = {
+    False: ("jρ", "√j R", "(R/ρ)²"),
+    True: ("jρ/√(b*² + 1)", "√(j (R² + 1))", "(b*² + 1)(R² + 1)/ρ²"),
+}
 
 
 def mistakes_against_bound(model: Any, X: Any, y: Any, ax: Any = None, visits: Any = None) -> Any:
@@ -44,7 +42,7 @@ def mistakes_against_bound(model: Any, X: Any, y: Any, ax: Any = None, visits: A
     ax : matplotlib Axes or None
         Where to draw; None makes a new figure.
     visits : list of visits, optional
-        From ``model.steps(X, y)``, for a curve that moves with every visit instead of every epoch.
+        From ``model.steps(X, y)``, to spare making them again, or to draw the first ones only.
 
     Returns
     -------
@@ -60,12 +58,13 @@ def mistakes_against_bound(model: Any, X: Any, y: Any, ax: Any = None, visits: A
     """
     ax = axes(ax)
     found, signs, bias = _separator(model, X, y)
-    seen, made = mistakes_so_far(model, visits)
-    style = {"drawstyle": "steps-post"} if visits is not None else {"marker": "o", "markersize": 3}
-    ax.plot(seen, made, color=color_of(0), label=f"{int(made[-1])} mistakes", **style)
+    made = np.cumsum([0, *(v.updated for v in (model.steps(X, y) if visits is None else visits))])
+    ax.plot(np.arange(len(made)), made, color=color_of(0), drawstyle="steps-post",
+            label=f"{int(made[-1])} mistakes")  # fmt: skip
     if found.separator is not None:
         bound = theory.mistake_bound(found.separator, X, signs, bias)
-        ax.axhline(bound, color=color_of(1), linestyle="--", label=f"bound {short(bound)}")
+        ax.axhline(bound, color=color_of(1), linestyle="--",
+                   label=f"{_FORMULAS[bias][2]} = {short(bound)}")  # fmt: skip
         if bound > 20 * max(made[-1], 1):  # far above: both are seen on a logarithmic axis only
             ax.set_yscale("symlog", linthresh=1)
     ax.set_ylim(0, None)
@@ -77,7 +76,8 @@ def mistakes_against_bound(model: Any, X: Any, y: Any, ax: Any = None, visits: A
 class ProofCurves:
     """What the convergence proof compares, after j = 0, 1, … updates.
 
-    jρ ≤ `alignment` ≤ `norm` ≤ √j R: the two outer curves meet at (R/ρ)², so j ends before.
+    jρ ≤ `alignment` ≤ `norm` ≤ √j R: the two outer curves meet at (R/ρ)², so j ends before. With a
+    bias w, w* and the examples have one coordinate more, and ρ and R are those of these.
 
     Parameters
     ----------
@@ -91,6 +91,8 @@ class ProofCurves:
         The margin ρ of w*.
     R : float
         The largest length of an example.
+    formulas : tuple of str
+        jρ, √j R and the bound, in the R and ρ of the examples as they are.
 
     Examples
     --------
@@ -106,6 +108,7 @@ class ProofCurves:
     norm: np.ndarray
     rho: float
     R: float
+    formulas: tuple[str, str, str] = _FORMULAS[False]
 
     @property
     def bound(self) -> float:
@@ -155,6 +158,7 @@ def proof_curves(model: Any, X: Any, y: Any) -> ProofCurves:
         np.array([0.0, *own]),
         found.margin * np.sqrt(square) / length,
         float(np.sqrt(R**2 + 1)) if bias else R,
+        _FORMULAS[bias],
     )
 
 
@@ -205,14 +209,15 @@ def convergence_proof(
     j = np.geomspace(0.5, top, 300)
     low, high = found.rho * j, found.R * np.sqrt(j)
     ax.fill_between(j, low, high, where=low <= high, color=color_of(0), alpha=0.1, linewidth=0)
-    ax.plot(j, high, color=color_of(1), linewidth=1, label="√j R")
+    lower, upper, bound = found.formulas
+    ax.plot(j, high, color=color_of(1), linewidth=1, label=upper)
     made = slice(None if upto is None else upto + 1)
     for values, color, name in ((found.norm, 1, "‖w‖"), (found.alignment, 0, "⟨w, w*⟩")):
         ax.plot(found.updates[made], values[made], ".-", color=color_of(color), markersize=4,
                 label=name)  # fmt: skip
-    ax.plot(j, low, color=color_of(0), linewidth=1, label="jρ")
+    ax.plot(j, low, color=color_of(0), linewidth=1, label=lower)
     ax.axvline(found.bound, color=INK, linestyle=":", linewidth=1)
-    ax.annotate(f"(R/ρ)² = {short(found.bound)}", (found.bound, 0.02), (-4, 0), ha="right",
+    ax.annotate(f"{bound} = {short(found.bound)}", (found.bound, 0.02), (-4, 0), ha="right",
                 xycoords=("data", "axes fraction"), textcoords="offset points",
                 fontsize="small")  # fmt: skip
     if found.bound > 10 * len(found.updates):  # far above: both ends are seen on logarithms only

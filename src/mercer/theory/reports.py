@@ -91,6 +91,9 @@ def report(model: Any, X: Any, y: Any, confidence: float = 0.95) -> Report:
         ("full width δ = 2ρ", separation.width, None),
         ("mistakes", bound, mistakes),
     ]
+    if separator is not None and model.fit_intercept:  # the bound is (b*² + 1)(R² + 1)/ρ²
+        offset = float(separator.intercept) / math.sqrt(float(separator.squared_norm))
+        rows.insert(3, ("offset b*, ‖w*‖ = 1", offset, None))
     centered = model.expansion_ if separator is None else separator
     if float(centered.intercept) == 0.0 and centered.coef.ndim == 1 and len(centered):
         bound, _ = deviation_bound(centered, X, positive)

@@ -278,15 +278,15 @@ export class Playground {
     this.final = this.fieldOf(reply);
     this.facts = reply;
     const bold = reply.arrays.alpha;
-    this.finalAlpha = bold && ["perceptron", "averaged", "voted", "svm"].includes(this.state.learner)
+    this.finalAlpha = bold && (visits || this.state.learner === "svm")
       ? Array.from({length: bold.shape[0]}, (_, i) => Math.max(...bold.data.subarray(i * bold.shape[1], (i + 1) * bold.shape[1]).map(Math.abs))) : null;
     this.visits = visits && columns ? visits.take(columns) : visits;
     this.bounds = null;
     this.turn(reply.arrays.metrics);
     this.byHand();
-    this.showErrors({training: reply.training});
     this.paths = null;   // those of the fit before
     this.playbar.set(this.visits);
+    this.showErrors({training: reply.training});
     const wanted = this.wantedVisit; this.wantedVisit = null;
     if (this.visits && wanted !== null) this.playbar.go(Math.min(wanted, this.visits.length));
     this.moment(this.playbar.at);
@@ -349,6 +349,7 @@ export class Playground {
       plane.visited = -1;
     }
     plane.draw();
+    this.errorsNow();
     if (this.hovering) this.hover(this.hovering);
     this.showHand();
     if (visits) { this.laterCharts(); this.remember(); }
@@ -360,25 +361,19 @@ export class Playground {
     this.chartsLater = setTimeout(() => { this.chartsLater = null; this.showCharts(); }, 60);
   }
 
+  // The errors at the end; those of points that are not trained on come later: gray ones are of the fit before.
+  showErrors(found) {
+    this.numbers.classList.toggle("waiting", !("left_out" in found));
+    this.errors = found.training === undefined ? {} : {...this.errors, ...found};
+    this.errorsNow();
+  }
+
   // At a moment before the last visit, the errors of that moment; nothing is known before the first.
-  errorsNow(t) {
-    const last = this.lastErrors, final = this.reached;
-    if (!last || final === undefined) return;
-    const at = (path, end) => t >= this.visits.length ? end : t > 0 && path ? path[t - 1] : null;
-    this.numbersOf(at(this.paths?.training, final), at(this.paths?.left, last.left_out), last.how, at(this.paths?.fresh, last.test));
-  }
-
-  showErrors({training, left_out, how, test}) {
-    this.reached = training;
-    if (left_out === undefined && this.lastErrors && training !== undefined) ({left_out, how, test} = this.lastErrors);
-    else if (left_out !== undefined) this.lastErrors = {left_out, how, test};
-    this.numbersOf(training, left_out, how, test);
-  }
-
-  numbersOf(training, left_out, how, test) {
-    const one = (value, words) => h("div", {}, h("strong", {}, value === undefined || value === null ? "–" : (100 * value).toFixed(1), value === undefined || value === null ? null : h("small", {}, " %")), h("span", {}, words));
-    this.numbers.replaceChildren(h("h2", {}, "Errors"), h("div", {class: "nums"}, one(training, "training"), one(left_out, how ?? "left out"),
-      this.state.source && !this.edited ? one(test, "new points") : null));
+  errorsNow() {
+    const {training, left_out, how, test} = this.errors, t = this.visits && this.playbar.at < this.visits.length ? this.playbar.at : null;
+    const one = (end, path, words) => { const value = t === null ? end : t > 0 && path ? path[t - 1] : null, known = value !== undefined && value !== null; return h("div", {}, h("strong", {}, known ? (100 * value).toFixed(1) : "–", known ? h("small", {}, " %") : null), h("span", {}, words)); };
+    this.numbers.replaceChildren(h("h2", {}, "Errors"), h("div", {class: "nums"}, one(training, this.paths?.training, "training"), one(left_out, this.paths?.left, how ?? "left out"),
+      this.state.source && !this.edited ? one(test, this.paths?.fresh, "new points") : null));
   }
 
   showCharts() {
@@ -390,7 +385,6 @@ export class Playground {
     if (!visits) return;
     const now = this.playbar.at ?? visits.length, begun = (values) => [0, ...values];   // before the first visit all are 0
     const mistakes = begun(visits.mistakes), norms = begun(visits.norm), aligned = this.bounds ? begun(this.bounds.alignment) : [];
-    this.errorsNow(now);
     const made = mistakes[now], bounds = this.bounds, R2 = visits.radius;
     const flat = (v) => ({values: [v, v].length ? new Array(visits.length + 1).fill(v) : [], kind: "bound"});
     const figures = [

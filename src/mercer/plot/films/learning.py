@@ -83,10 +83,10 @@ def _proof_panel(
     ax.clear()
     if curves is not None:
         convergence_proof(model, X, y, ax, curves, upto=j)
-        tidy(ax, "jρ ≤ ⟨w, w*⟩ ≤ ‖w‖ ≤ √j R")
+        tidy(ax, "⟨w, w*⟩ ≤ ‖w‖ between two curves")
         bottom, top = ax.get_ylim()
         ax.set_ylim(bottom, top * (12 if ax.get_yscale() == "log" else 1.5))  # room for names
-        legend(ax, frameon=False, fontsize="x-small", ncols=4, loc="upper left")
+        legend(ax, frameon=False, fontsize="x-small", ncols=2, loc="upper left")
         return
     norms = [0.0, *(np.sqrt(max(v.squared_norm, 0.0)) for v in visits if v.updated)]
     ax.plot(norms[: j + 1], ".-", color=color_of(1), markersize=4)
@@ -106,7 +106,7 @@ def _mistakes_panel(ax: Any, made: np.ndarray, seen: int, curves: Any) -> None:
             ax.set_yscale("symlog", linthresh=1)
         ax.set_ylim(0, (3 if far else 1.25) * curves.bound)
         ax.annotate(
-            f"bound (R/ρ)² = {short(curves.bound)}", (1, curves.bound), (-2, -2), va="top",
+            f"{curves.formulas[2]} = {short(curves.bound)}", (1, curves.bound), (-2, -2), va="top",
             ha="right", xycoords=("axes fraction", "data"), textcoords="offset points",
             fontsize="x-small", color=color_of(1),
         )  # fmt: skip
