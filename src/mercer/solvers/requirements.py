@@ -158,7 +158,8 @@ def choose(request: Request, name: str = "auto") -> tuple[Solver, str]:
             able = solver
             if solver.fits(request):
                 size = show_bytes(solver.bytes(request.size))
-                log("%s: solver %r takes %s (%s)", request.problem, solver.name, size, reason)
+                about = f" takes {size}".removesuffix(" takes 0 B")
+                log("%s: solver %r%s (%s)", request.problem, solver.name, about, reason)
                 return solver, reason
     assert picked is not None, "the last solver of a table takes what no other one does"
     check(able or picked, request)
