@@ -6,6 +6,9 @@ import ast
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 OPTIONAL = (
     "click",
@@ -18,6 +21,12 @@ OPTIONAL = (
 )
 MISSING = {name for name in OPTIONAL if find_spec(name) is None}
 SOURCE = Path(__file__).parent / "src"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _examples_are_a_users(doctest_namespace: dict[str, Any]) -> None:
+    """Classes of an example are those of a program, not of the module around the docstring."""
+    doctest_namespace["__name__"] = "__main__"
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

@@ -247,6 +247,8 @@ def plain_engine():
     )
     yield used
     unregister("plain")
+    with pytest.raises(ValueError, match="device must be one of"):
+        mercer.set_config(device="plain")
 
 
 def test_an_engine_registers_itself(plain_engine):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import re
 import subprocess
 import sys
 import warnings
@@ -59,8 +60,32 @@ def test_a_warning_names_its_kind_and_the_users_line(act, kind, also) -> None:
 def test_the_log_says_what_was_chosen_and_why(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="mercer"):
         mercer.KernelRidge("gaussian(1)", alpha=0.1).fit(X, Y)
-    assert "solver" in caplog.text
-    assert any(record.name == "mercer" for record in caplog.records)
+        mercer.KernelSVC("gaussian(scale)").fit(X, NOISE)
+        mercer.RFMClassifier().fit(X, Y)
+        mercer.compare(X, Y, kernels=["linear()"], learners=["ridge"], cv=3)
+    assert {record.name for record in caplog.records} == {"mercer"}
+    said = [record.getMessage() for record in caplog.records]
+    for words in (
+        "KernelRidge: 30 examples, Gaussian()",
+        "ridge: solver 'cholesky' takes .*B .*30 examples are at most",
+        r"KernelSVC: 30 examples, Gaussian\(sigma=\d\.\d+",  # the width the data chose
+        "RFMClassifier: .*'metric'.*'rounds'",
+        r"compare: Kernel\w+ after \d+\.\d s; ",
+    ):
+        assert any(re.match(words, line) for line in said), words
+
+
+def test_the_log_tells_tiles_threads_and_memory_to_who_asks(caplog) -> None:
+    rows = np.random.default_rng(0).normal(size=(2000, 2))
+    with caplog.at_level(logging.INFO, logger="mercer"):
+        mercer.Gaussian(1.0).gram(rows) @ rows
+    assert "tiles" not in caplog.text
+    labels = rows[:, 0] * rows[:, 1] > 0
+    with caplog.at_level(logging.DEBUG, logger="mercer"), mercer.config(memory="30MB", threads=2):
+        mercer.Laplacian(1.0).gram(rows) @ rows
+        mercer.KernelSVC().fit(rows, labels)
+    assert re.search(r"K: 2000 × 2000 in tiles of \d+ × \d+, \d thread.*scratch \d", caplog.text)
+    assert re.search(r"KernelSVC: 1 problem\(s\) of up to 2000 examples.* MB each", caplog.text)
 
 
 def test_the_log_is_quiet_and_costs_no_import() -> None:

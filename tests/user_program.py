@@ -83,7 +83,8 @@ def load_and_serve(folder: Path) -> None:
         assert serve(model, rows) == model.predict(rows).tolist()
     mercer.onnx.export(model, folder / "machine.onnx", dtype="float64")
     elsewhere = onnxruntime.InferenceSession(folder / "machine.onnx")
-    labels, probabilities, *_ = elsewhere.run(None, {"X": rows})
+    answers: Any = elsewhere.run(None, {"X": rows})
+    labels, probabilities, *_ = answers
     assert labels.tolist() == model.predict(rows).tolist()
     np.testing.assert_allclose(probabilities, model.predict_proba(rows), atol=1e-6)
     ridge = mercer.load(folder / "ridge.mercer")

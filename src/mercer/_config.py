@@ -44,16 +44,11 @@ class Settings:
 
 
 #: The places that `device` may name; engines add theirs.
-_devices = {"cpu", "cuda"}
+DEVICES = {"cpu", "cuda"}
 _DEVICE = re.compile(r"[A-Za-z_][\w-]*(:\d+)?")
 _global = Settings()
 _local: ContextVar[Settings | None] = ContextVar("mercer_settings", default=None)
 _lock = threading.Lock()
-
-
-def register_device(name: str) -> None:
-    """Let ``config(device=name)`` be said."""
-    _devices.add(name)
 
 
 def get_config() -> Settings:
@@ -212,10 +207,10 @@ def _threads(threads: Any) -> int:
 
 
 def _device(device: Any) -> Any:
-    if str(device).partition(":")[0] not in _devices:
+    if str(device).partition(":")[0] not in DEVICES:
         load_plugins("engines")
-    if str(device).partition(":")[0] not in _devices or not _DEVICE.fullmatch(str(device)):
-        names = ", ".join(repr(name) for name in sorted(_devices))
+    if str(device).partition(":")[0] not in DEVICES or not _DEVICE.fullmatch(str(device)):
+        names = ", ".join(repr(name) for name in sorted(DEVICES))
         raise ValueError(f"device must be one of {names}, or 'cuda:N', got {device!r}")
     return device
 

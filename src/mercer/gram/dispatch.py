@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import is_chunked, is_tensor
-from mercer._config import get_config, register_device
+from mercer._config import DEVICES, get_config
 from mercer._lazy import record
 from mercer._notices import MachineWarning, warn
 from mercer._plugins import load_plugins
@@ -108,15 +108,16 @@ def register(engine: Engine) -> None:
     _engines.pop(engine.name, None)
     _engines[engine.name] = engine
     if engine.device:
-        register_device(engine.name)
+        DEVICES.add(engine.name)
 
 
 register_engine = register
 
 
 def unregister(name: str) -> None:
-    """Forget an engine that was registered."""
+    """Forget an engine that was registered, and its device."""
     _engines.pop(name, None)
+    DEVICES.discard(name)
 
 
 def _load() -> None:
@@ -124,10 +125,7 @@ def _load() -> None:
     for name, module in BUILT_IN.items():
         if name not in _engines:
             import_module(module)
-    device = get_config().device
-    if device == HOST.name:
-        return
-    if device.partition(":")[0] not in _engines:
+    if get_config().device.partition(":")[0] not in (HOST.name, *_engines):
         load_plugins("engines")
 
 

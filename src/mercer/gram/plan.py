@@ -6,6 +6,7 @@ and whether the loop over pairs is compiled.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -103,9 +104,7 @@ def make_plan(
     if not program.fused:
         # A matrix that is kept goes through memory anyway, and is mirrored panel by panel.
         largest = (not dense and products.tile) or (tuning.PRODUCT_ROWS, shape[1])
-    threads = settings.n_threads
-    if work.flops + 2.0 * x.n * z.n * factor < WORTH_FLOPS:
-        threads = 1
+    threads = settings.n_threads if work.flops + 2.0 * x.n * z.n * factor >= WORTH_FLOPS else 1
     memory = (per_pair, per_row, products.per_column)
     fitted = _fitted_tile(shape, largest, threads, left, memory)
     if fitted is None:
@@ -116,7 +115,9 @@ def make_plan(
         )
     tile, threads = fitted
     scratch = tile[0] * (tile[1] * per_pair + per_row) + tile[1] * products.per_column
-    return Plan(shape, tile, threads, compiled, work, int(threads * scratch), products.paneled)
+    plan = Plan(shape, tile, threads, compiled, work, int(threads * scratch), products.paneled)
+    logging.getLogger("mercer").debug("K: %s", plan)
+    return plan
 
 
 def check_room(shape: tuple[int, int], dtype: np.dtype, limit: int, where: str = "") -> None:

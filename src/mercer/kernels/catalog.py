@@ -6,16 +6,18 @@ The grammar, the names of this package, the tests, the tables of the documentati
 cases all come from `LEAVES`. A kernel of your own enters in the same way:
 
 >>> from mercer.formula.nodes import Formula, Input, sqdist
->>> from mercer.kernels import Kernel, kernel, parse
+>>> from mercer.kernels import KERNELS, Kernel, kernel, parse
 >>> @kernel
 ... class BellCurve(Kernel):
 ...     width: float = 1.0
 ...     def lower(self, rows: Input, path: str = "") -> Formula:
 ...         return (1.0 + sqdist(rows).over(self._named(path, "width") ** 2)) ** -1
 >>> parse("2*bell_curve(width=2)")
-2.0 * BellCurve(width=2)
+2.0 * BellCurve(width=2.0)
 >>> parse("bell_curve()")([[0.0]], [[2.0]])
 array([[0.2]])
+>>> "BellCurve" in KERNELS  # which has those of this package
+False
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ graphs, images, the columns of a DataFrame it picks by name) reaches the kernel 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import wraps
 from inspect import isfunction
@@ -123,6 +124,8 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
             )
         X = self._examples(X, reset=True)
         self.kernel_ = self._with_numbers(given, X, sample_weight)
+        chosen = (type(self).__name__, count(X), self.kernel_)
+        logging.getLogger("mercer").info("%s: %d examples, %r", *chosen)
         if self.kernel_.takes_matrix and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"a precomputed kernel matrix must be square, got shape {X.shape}: fit takes "

@@ -88,10 +88,6 @@ NEEDS: dict[str, Need] = {
 }
 
 
-def _never(request: Request) -> str:
-    return ""
-
-
 @record
 class Solver:
     """`run(task)` gives a solution; `bytes` is what it takes beyond the data.
@@ -108,7 +104,7 @@ class Solver:
     gives: frozenset[str] = frozenset()
     bytes: Callable[[Size], float] = lambda size: 0.0
     memory: str = ""
-    pick: Callable[[Request], str] = _never
+    pick: Callable[[Request], str] = lambda request: ""
     when: str = ""
     where: str = "where the data is"
 
@@ -162,7 +158,8 @@ def choose(request: Request, name: str = "auto") -> tuple[Solver, str]:
             able = solver
             if solver.fits(request):
                 size = show_bytes(solver.bytes(request.size))
-                log("%s: solver %r takes %s (%s)", request.problem, solver.name, size, reason)
+                about = f" takes {size}".removesuffix(" takes 0 B")
+                log("%s: solver %r%s (%s)", request.problem, solver.name, about, reason)
                 return solver, reason
     assert picked is not None, "the last solver of a table takes what no other one does"
     check(able or picked, request)
@@ -247,11 +244,6 @@ def streaming_advice() -> str:
         f"Rows are streamed by {' and by '.join(able)}; otherwise take parts of the data, "
         "config(device='cpu'), or a higher memory limit."
     )
-
-
-def limit_of(gram: Any) -> int:
-    """The bytes that may be used where this Gram's data is."""
-    return int(gram.limit_bytes)
 
 
 def listed(names: list[str], last: str = "and") -> str:

@@ -50,9 +50,13 @@ def own_client(cluster):
 
 
 @pytest.fixture
-def client(own_client):
+def client(cluster, own_client):
     """With three workers, whoever died in the test before."""
-    own_client.wait_for_workers(3)
+    try:
+        own_client.wait_for_workers(3, timeout=60)
+    except TimeoutError:  # on a busy machine the nanny gives up a process that is slow to begin
+        cluster.scale(3)
+        own_client.wait_for_workers(3, timeout=120)
     return own_client
 
 

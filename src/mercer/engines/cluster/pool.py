@@ -220,7 +220,7 @@ def _awaited(future: Future[Any]) -> Any:
             "repeat the call; with config(checkpoint=folder) it goes on from the sums found so far"
         ) from error
     except (PicklingError, AttributeError, TypeError) as error:
-        if "pickle" in str(error):
+        if any(said in str(error) for said in ("pickle", "local object")):  # Python 3.13's
             raise TypeError(
                 f"this cannot be sent to other processes ({error}): a kernel made of a lambda, or "
                 "of a function within another, has to be a function of a module that they can "

@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 from mercer._arrays import host, is_chunked
 from mercer._bases import BaseEstimator, MultiOutputMixin
 from mercer._machine.threads import single_threaded_blas
+from mercer._notices import log
 from mercer._parameters import (
     Anything,
     Check,
@@ -106,6 +107,7 @@ class _Learned(Savable, BaseEstimator):
             "inputs": recipe.member.inputs,
             "power": recipe.shapes[last].power,
         }
+        log("%s: %s", type(self).__name__, self.chosen_)
         self.metric_ = np.ones(Z.shape[1]) if root is None else squared(root)
         self.metrics_ = [squared(one) for one in roots]
         self.error_ = recipe.error

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._notices import log
 from mercer.proof import prove
 from mercer.selection.board.scoreboard import Saved, Scoreboard, show_seconds
 from mercer.selection.choice import Choice
@@ -30,6 +31,7 @@ def board_of(choice: Choice, clock: Clock, headline: Headline | None = None) -> 
     top = listed[won] = replace(listed[won], params=_params(model), stopped=False)
     base = baseline(choice.data)
     notes = choice.notes + _outcome(choice, top.mean > base.mean)
+    log("compare: %s after %.1f s; %s", top.learner, clock.spent(), "; ".join(notes))
     oof = out_of_fold(choice.winner, choice.found, choice.drawn, len(choice.data.splits[0]))
     points = choice.winner.trainer.support(model, len(choice.last.rows))
     memory = choice.winner.trainer.memory(model)

@@ -7,6 +7,7 @@ than rows over all of them, even though some are computed in several pairs.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
@@ -24,8 +25,9 @@ from mercer.solvers.quadratic.smo_on_demand import solve_on_demand
 from mercer.tuning import PRODUCT_ROWS
 
 if TYPE_CHECKING:
-    from mercer.gram.host import HostGram
+    from mercer.gram import HostGram
 
+LOG = logging.getLogger("mercer")
 #: Rows of K that a thread keeps at least: with fewer most steps would compute one.
 LEAST_KEPT_ROWS = 256
 _WITHOUT_SLACK: dict[str, Callable[..., tuple[Solution, bool]]] = {
@@ -50,17 +52,16 @@ def solve_all(
         each, interrupted = solve_all(gram, apart, tol, max_iter, what)
         return [_together(one) for one in each], interrupted
     here = cast("HostGram", gram)
-    merged = merged_tasks(gram, tasks)
-    if merged is not None:
-        each, interrupted = solve_all(
-            here.reordered(merged.distinct), merged.tasks, tol, max_iter, what
-        )
+    if (merged := merged_tasks(gram, tasks)) is not None:
+        distinct = here.reordered(merged.distinct)
+        each, interrupted = solve_all(distinct, merged.tasks, tol, max_iter, what)
         return merged.spread(each), interrupted
-    if is_small(gram.shape[0], tasks):
-        small = solve_small(gram.dense(), tasks, tol, max_iter)
-        if small is not None:
-            return small
+    few = is_small(gram.shape[0], tasks)
+    if few and (small := solve_small(gram.dense(), tasks, tol, max_iter)) is not None:
+        return small
     threads, memory = _share(gram, tasks.most, min(len(tasks), get_config().n_threads))
+    told = (what, len(tasks), tasks.most, threads, memory / 1e6)
+    LOG.info("%s: %d problem(s) of up to %d examples, %d at a time, %.3g MB each for K", *told)
     problems, sources = Problems(tasks, tol, max_iter), row_sources(here, tasks.most)
     cut_short = solve_on_demand(problems, sources, threads, memory, what)
     return problems.solutions(), cut_short
