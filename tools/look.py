@@ -99,7 +99,7 @@ READY = """async () => {
     await globalThis.MathJax?.startup?.promise;
     const said = () => document.querySelector(".search-summary")?.textContent ?? "";
     if (location.search.includes("q="))
-        while (!/found|did not match/.test(said()))
+        for (let tries = 0; tries < 400 && !/found|did not match/.test(said()); tries++)
             await new Promise((done) => setTimeout(done, 50));
 }"""
 
