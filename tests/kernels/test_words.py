@@ -119,7 +119,7 @@ def test_two_numbers_are_two_examples() -> None:
 
 def test_prove_has_one_order_of_arguments() -> None:
     assert Gaussian().prove(X)
-    with pytest.warns(DeprecationWarning, match=r"prove\(n_features=3\)"):
+    with pytest.warns(FutureWarning, match=r"prove\(n_features=3\)"):
         assert Gaussian().prove(3)
 
 
