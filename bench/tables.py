@@ -14,7 +14,8 @@ fifth of the rows, for as many CPU seconds as RFM took, or as the budget allows;
 of its own on a fifth of the rows; with `--budget` the winner of `compare` is one of the models.
 
 Prints a line per table, then by task the mean rank, on how many tables each model is the best, the
-median gap to the best, and what was asked beside what was found. "Level" is within one standard
+median gap to the best, of classes the ranks in balanced accuracy and log loss, and what was asked
+beside what was found. "Level" is within one standard
 error of the difference of the losses, row by row.
 """
 
@@ -47,6 +48,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.impute import SimpleImputer
+from sklearn.metrics import balanced_accuracy_score, log_loss
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -173,6 +175,20 @@ class Searched:
     def predict(self, X: np.ndarray) -> np.ndarray:
         return np.ravel(self.model.predict(X))
 
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        self.classes_ = self.model.classes_
+        return np.asarray(self.model.predict_proba(X))
+
+
+def of_rare_classes(model: Any, X: Any, truth: np.ndarray, said: np.ndarray) -> dict[str, float]:
+    """What each class counts alike for, and what probabilities are worth where there are any."""
+    told = {"balanced accuracy": float(balanced_accuracy_score(truth, said))}
+    if hasattr(model, "predict_proba"):
+        sure = np.clip(model.predict_proba(X), 1e-6, 1.0)
+        known = np.isin(truth, model.classes_)
+        told["log loss"] = float(log_loss(truth[known], sure[known], labels=model.classes_))
+    return told
+
 
 def prepared(frame: Any, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     numbers = SimpleImputer(strategy="median", add_indicator=True)
@@ -258,13 +274,18 @@ def results_of(
         start = time.process_time()
         model.fit(X, y[train])
         seconds = time.process_time() - start
-        found[name] = Result(lost(model.predict(T)), seconds)
+        said = np.asarray(model.predict(T))
+        told = of_rare_classes(model, T, truth, said) if task == "classification" else {}
+        found[name] = Result(lost(said), seconds, told)
     if given.budget:
         start, begin = time.process_time(), time.perf_counter()
         board = compare(frame.iloc[train], y[train], task=task, budget=given.budget, progress=False)
         seconds, spent = time.process_time() - start, time.perf_counter() - begin
-        one = Result(lost(board.best.predict(frame.iloc[test])), seconds)
+        said = np.asarray(board.best.predict(frame.iloc[test]))
+        one = Result(lost(said), seconds)
         one.told = {"spent": spent / given.budget, "rows": board.saved.rows / count}
+        if task == "classification":
+            one.told |= of_rare_classes(board.best, frame.iloc[test], truth, said)
         if board.headline is not None:
             one.told["covered"] = float(board.headline.low <= one.score <= board.headline.high)
         found["compare"] = one
@@ -288,6 +309,14 @@ def summary(task: str, results: dict[str, dict[str, Result]]) -> None:
         won = int((table[:, j] >= best[:, 0] - 1e-9).sum())
         gap = float(np.median(best[:, 0] - table[:, j]))
         print(f"  {names[j]:10} {ranks[:, j].mean():.2f}  {won:3}  {gap:.4f}")
+    for what, sign in (("balanced accuracy", -1), ("log loss", 1)):
+        whose = [name for name in names if all(what in row[name].told for row in results.values())]
+        if whose:
+            told = [[sign * row[name].told[what] for name in whose] for row in results.values()]
+            means = np.mean([rankdata(np.round(row, 6)) for row in told], axis=0)
+            print(f"  mean rank in {what}:", *(
+                f"{whose[j]} {means[j]:.2f}" for j in np.argsort(means)
+            ))  # fmt: skip
     place = {names[j]: i + 1 for i, j in enumerate(order)}
     trees = [name for name in TREES if name in names]
     if "RFM" in names and trees:

@@ -107,6 +107,21 @@ def upward(path):
             yield where
 
 
+#: Imports of modules inside `gram` by packages that make no K of their own; it only goes down.
+INSIDE_GRAM = 23
+
+
+def test_few_packages_reach_inside_gram():
+    inside = [
+        f"{path.relative_to(SOURCE)}:{line} {module}"
+        for path in files()
+        if home(path) not in ("gram", "engines")
+        for line, module in {(line, module) for line, module, _ in imports(path)}
+        if module.startswith("mercer.gram.")
+    ]
+    assert len(inside) <= INSIDE_GRAM, inside
+
+
 def test_every_package_has_a_floor():
     assert {home(path) for path in files()} - {None} <= set(FLOOR)
 

@@ -18,7 +18,7 @@ from mercer.gram.monomial_sums import MonomialSums, coefficients_of, monomial_su
 from mercer.kernels import Kernel, Linear, Polynomial, as_kernel
 
 if TYPE_CHECKING:
-    from mercer.gram.rows import Rows
+    from mercer.gram import Rows
 
 #: What is found again from the points, and not saved with them.
 DERIVED = ("_rows", "_rows_in_single", "is_polynomial", "_monomials", "_single")

@@ -146,6 +146,21 @@ def test_inputs_have_one_spread_and_ranks_are_in_the_middle_of_ties():
     assert np.allclose(both.folded(np.ones(6)), [2, 1, 1, 2])
 
 
+@pytest.mark.parametrize(("middle", "kinds"), [(0.0, {"values"}), (0.5, {"values", "both"})])
+def test_ranks_of_two_values_are_not_tried(monkeypatch, middle, kinds):
+    tried, chain = set(), choice._chain
+
+    def noted(member, *rest, **options):
+        tried.add(member.inputs)
+        return chain(member, *rest, **options)
+
+    monkeypatch.setattr(choice, "_chain", noted)
+    X = (np.random.default_rng(0).random((80, 7)) < 0.5).astype(float)
+    X[:10, 0] = middle
+    RFMRegressor().fit(X, X[:, 0] * X[:, 1] + X[:, 2])
+    assert tried == kinds
+
+
 def test_equal_rows_are_one():
     X = np.array([[1.0, 2.0], [0.0, 1.0], [1.0, 2.0]])
     rows, targets, weights = merged(X, np.array([[1.0], [5.0], [4.0]]), np.array([1.0, 1.0, 2.0]))

@@ -515,6 +515,9 @@ def test_costs_grow_with_rows():
     assert trainer.work(3_000) == pytest.approx(3 * 3_000**2.6)
     entry.history = {n: n**-0.8 for n in (100, 200, 400)}  # less work than was expected
     assert race.drift(trainer) == pytest.approx(-0.5)
+    by_steps = race.add(Gaussian(1.0), trainers["svm"])  # which may grow as slowly as rows do
+    by_steps.history = dict(entry.history)
+    assert race.drift(trainers["svm"]) == pytest.approx(-0.8)
     entry.history = {n: n**0.1 for n in (100, 200, 400)}
     assert race.drift(trainer) == pytest.approx(0.1)
     entry.history, entry.fitted = {}, {1_000: 2e-9}  # a whole fit tells more than folds
@@ -522,7 +525,7 @@ def test_costs_grow_with_rows():
     assert race.fit_seconds(entry, 1_000) == pytest.approx(seconds * race.crowding, rel=0.2)
     assert not race.fits(entry, 8_000, 0.0)
     assert trainer.centers is None
-    assert race.fits(entry, 8_000, 2e-9 * 8_000 * 1_000**1.6 * 1.4 * race.crowding)
+    assert race.fits(entry, 8_000, 2e-9 * 3 * 8_000 * 1_000**1.6 * 1.4 * race.crowding)
     assert trainer.centers == 1_000
     assert trainer.final(Gaussian(1.0), outcomes, 1.0, np.zeros(2_000)).n_centers == 1_000
     trainer.centers = None

@@ -40,6 +40,19 @@ def test_the_crowding_is_what_the_clock_says_per_second_of_work():
     assert Clock(None).rest() is None
 
 
+def test_the_crowding_looks_at_the_last_seconds(monkeypatch):
+    now = [0.0, 0.0]
+    monkeypatch.setattr("mercer.selection.racing.clock.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("mercer.selection.racing.clock.time.process_time", lambda: now[1])
+    clock = Clock(100.0)
+    for crowded in [False] * 20 + [True] * 10:
+        now[0] += 1.0
+        now[1] += 0.2 if crowded else 1.0
+        found = clock.crowding()
+        assert crowded or found == 1.0
+    assert 3.5 < found < 5.0  # 30 seconds by the clock for 22 of work in all
+
+
 def test_forecasts_grow_with_the_crowding(monkeypatch):
     from tests.selection.test_compare import small_race
 
@@ -100,6 +113,38 @@ def test_forecasts_are_of_fits_as_they_are_saved(monkeypatch):
     assert max(rows for _, fitted in seen for rows in fitted) == 400 - 67  # but one fold
 
 
+def test_a_fit_on_more_rows_is_tried_before_growth_is_known(monkeypatch):
+    real = Race.fit_seconds
+
+    def fit_seconds(self, entry, rows):  # few rows tell nothing of many
+        unknown = len(entry.fitted) == 1 and rows not in entry.fitted
+        return 1e9 if unknown else real(self, entry, rows)
+
+    monkeypatch.setattr(Race, "fit_seconds", fit_seconds)
+    monkeypatch.setattr("mercer.selection.racing.finals.FIRST_ROWS", 50)
+    X, y = mercer.data.moons(600)
+    board = mercer.compare(X, y, budget=1000, rivals=["linear"], holdout=0.2, **QUICK)
+    assert board.best_row.kernel
+    assert board.best_row.rows_seen > 300
+
+
+def test_the_fit_that_answers_leaves_time_for_the_one_on_all_rows(monkeypatch):
+    from mercer.selection.last_fit import LastFit
+
+    given, real = [], LastFit.whole
+
+    def whole(self, winner, found, end):
+        given.append((len(found), (end - time.perf_counter()) / self.race.clock.left()))
+        return real(self, winner, found, end)
+
+    monkeypatch.setattr(LastFit, "whole", whole)
+    X, y = mercer.data.moons(400)
+    mercer.compare(X, y, budget=100, rivals=["linear"], holdout=0.2, **QUICK)
+    (train, share), (rows, rest) = given
+    assert (train, rows) == (320, 400)
+    assert share < 0.5 < rest
+
+
 def test_that_no_kernel_was_judged_is_said(monkeypatch):
     from mercer._machine.deadline import OutOfTime
 
@@ -115,6 +160,17 @@ def test_that_no_kernel_was_judged_is_said(monkeypatch):
     board = mercer.compare(X, y, budget=1000, rivals=["linear"], holdout=None, **QUICK)
     assert [n for n in board.notes if "no kernel was judged" in n]
     assert not [n for n in board.notes if "has won" in n]
+
+
+def test_a_kernel_and_a_rival_are_judged_before_a_learner_is_compiled():
+    told = []
+    X, y = mercer.data.moons(60)
+    learners = {"kernels": ["gaussian(0.3)"], "learners": ["ridge", "svm"], "rivals": ["linear"]}
+    mercer.compare(
+        X, y, budget=1000, holdout=None, progress=lambda text, share: told.append(text), **learners
+    )
+    first = [next(i for i, t in enumerate(told) if who in t) for who in ("Ridge", "linear", "SVC")]
+    assert first == sorted(first)
 
 
 def test_without_a_budget_nothing_hangs_on_a_clock(monkeypatch):

@@ -19,9 +19,8 @@ from mercer.formula.inputs import Categories
 from mercer.formula.nodes import Formula, Input, at_diagonal, const, dependence, statistics
 from mercer.formula.shape import is_stationary
 from mercer.formula.simplify import simplify
-from mercer.gram import accuracy, host_gram
+from mercer.gram import accuracy, host_gram, matrix
 from mercer.gram.row_values import reduced, row_weights
-from mercer.gram.rows import matrix
 from mercer.onnx import NotExportable
 from mercer.onnx.graph import Graph, Wire
 from mercer.onnx.inputs import apply, row_number

@@ -20,12 +20,10 @@ from mercer.selection.folds import draw_order
 from mercer.selection.preprocess import Preprocessing
 from mercer.selection.racing.clock import Stopwatch
 from mercer.selection.racing.entries import Entry
-from mercer.selection.racing.forecasts import ALL_ROWS, CAREFUL
+from mercer.selection.racing.forecasts import ALL_ROWS
 from mercer.selection.racing.race import Race
 from mercer.selection.trainers.base import Outcome
 
-#: So many times the rows make another last fit worth its time.
-FIT_WORTH = 1.15
 #: At most so many times the rows in the next of them.
 STEP = 3
 
@@ -57,31 +55,36 @@ class LastFit:
         rows kept back where there is time for one more fit only, which is then made with them.
         """
         race, least = self.race, min(winner.size, len(found))
-        left = race.clock.for_last_fit()
+        left, again = race.clock.for_last_fit(), race.all_rows > len(found)
+        if again:  # another fit, on more rows, follows
+            left *= len(found) / (len(found) + race.all_rows)
         if known is not None:
             (self.best, self.rows), work = known, winner.trainer.work(len(known[1]))
             self.seconds = winner.fitted[len(known[1])] * work
             self.best.schema_ = found.schema
-            both = CAREFUL * (race.last_fit_seconds(winner) + race.fit_seconds(winner, len(found)))
-            if race.all_rows > len(found) and both > race.clock.left():
-                return
-        if len(found) <= ALL_ROWS and self.whole(winner, found, perf_counter() + left):
+        fits = not again or race.fits(winner, len(found), left)
+        if fits and len(found) <= ALL_ROWS and self.whole(winner, found, perf_counter() + left):
             return
-        if known is None and race.rows_in(winner, left) < len(found):
+        if known is None and (again or race.rows_in(winner, left) < len(found)):
             # On as many as it was compared on: what that takes is known, and little.
             self.fit(winner, found, least)
+        if not again:
+            self._on_more_and_more(winner, found)
+            if not len(self.rows):
+                self.fit(winner, found, least)
+
+    def _on_more_and_more(self, winner: Entry, found: Dataset) -> None:
+        """By steps, so that what a fit took corrects the forecast of the next one."""
+        race = self.race
         with suppress(OutOfTime):
             while len(self.rows) < len(found):
-                # By steps, so that what a fit took corrects the forecast of the next one.
                 left = race.clock.for_last_fit()
                 count = race.rows_in(winner, left)
                 count = min(count, STEP * len(self.rows) or count)
-                if len(self.rows) and count < min(FIT_WORTH * len(self.rows), len(found)):
+                if len(self.rows) and count <= len(self.rows):
                     return
                 with until(perf_counter() + left):
                     self.fit(winner, found, count)
-        if not len(self.rows):
-            self.fit(winner, found, least)
 
     def whole(self, winner: Entry, found: Dataset, end: float) -> bool:
         """On all rows until `end`; whether that could be. Where time is short centers are taken,
@@ -91,7 +94,7 @@ class LastFit:
             with suppress(OutOfTime), until(end):
                 self.fit(winner, found, n)
                 return True
-        if trainer.takes_centers and n <= ALL_ROWS:
+        if trainer.takes_centers and n <= ALL_ROWS and n == self.race.all_rows:
             while trainer.cheaper(n):
                 pass
             with suppress(OutOfTime):

@@ -23,7 +23,6 @@ from mercer._progress import progress
 from mercer.formula.nodes import ROOT
 from mercer.gram import make_gram
 from mercer.kernels import Kernel, as_kernel
-from mercer.solvers.requirements import limit_of
 
 #: N×N arrays that are alive at once.
 ARRAYS: Final = 4
@@ -82,7 +81,7 @@ def criterion(
     """
     gram = make_gram(as_kernel(kernel), X)
     n = gram.shape[0]
-    need, limit = ARRAYS * 8 * n * n, limit_of(gram)
+    need, limit = ARRAYS * 8 * n * n, gram.limit_bytes
     if need > limit:
         raise MemoryError(
             f"descent on {n} examples needs {show_bytes(need)} for {ARRAYS} matrices, but the "

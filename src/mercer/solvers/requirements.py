@@ -88,10 +88,6 @@ NEEDS: dict[str, Need] = {
 }
 
 
-def _never(request: Request) -> str:
-    return ""
-
-
 @record
 class Solver:
     """`run(task)` gives a solution; `bytes` is what it takes beyond the data.
@@ -108,7 +104,7 @@ class Solver:
     gives: frozenset[str] = frozenset()
     bytes: Callable[[Size], float] = lambda size: 0.0
     memory: str = ""
-    pick: Callable[[Request], str] = _never
+    pick: Callable[[Request], str] = lambda request: ""
     when: str = ""
     where: str = "where the data is"
 
@@ -248,11 +244,6 @@ def streaming_advice() -> str:
         f"Rows are streamed by {' and by '.join(able)}; otherwise take parts of the data, "
         "config(device='cpu'), or a higher memory limit."
     )
-
-
-def limit_of(gram: Any) -> int:
-    """The bytes that may be used where this Gram's data is."""
-    return int(gram.limit_bytes)
 
 
 def listed(names: list[str], last: str = "and") -> str:

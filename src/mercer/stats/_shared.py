@@ -13,8 +13,8 @@ from mercer._config import get_config, show_bytes
 from mercer._examples import count, take
 from mercer._parameters import Check, Count, checked
 from mercer.engines.cluster.chunks import Chunks
-from mercer.gram import formula_of, solver_gram
-from mercer.gram.rows import as_rows, matrix, numeric_inputs
+from mercer.gram import as_rows, formula_of, matrix, solver_gram
+from mercer.gram.rows import numeric_inputs
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.parameters.widths import MEDIAN_ROWS
 

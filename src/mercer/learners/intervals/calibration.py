@@ -23,8 +23,7 @@ from mercer._bases import BaseEstimator, MetaEstimatorMixin
 from mercer._config import get_config
 from mercer._examples import count, take
 from mercer._parameters import Check, Count, Number, OneOf, check_parameters, checked, random_from
-from mercer.gram import host_gram
-from mercer.gram.rows import as_rows, check_not_empty
+from mercer.gram import as_rows, check_not_empty, host_gram
 from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import classes_of, encode, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin

@@ -19,10 +19,9 @@ from mercer.expansion import KernelExpansion
 from mercer.gram.accuracy import rounding
 from mercer.learners.svms.many_classes import PairExpansion
 from mercer.learners.svms.votes import pair_votes, pairs_per_class
+from mercer.tuning import NUMPY_PAIRS
 
 SINGLE = np.dtype(np.float32)
-#: Pairs of examples from which this is faster than float64.
-PAIRS = 30_000
 
 
 def quick_winners(
@@ -33,7 +32,11 @@ def quick_winners(
     None where float32 is no gain, or has too few digits for the kernel.
     """
     points = expansion.points
-    if not are_float_rows(X) or not are_float_rows(points) or X.shape[0] * points.shape[0] < PAIRS:
+    if (
+        not are_float_rows(X)
+        or not are_float_rows(points)
+        or X.shape[0] * points.shape[0] < NUMPY_PAIRS
+    ):
         return None
     many = expansion if isinstance(expansion, PairExpansion) and may_compile() else None
     # Rows in float32 have no more digits: a compiled pass over many classes is the gain then.

@@ -131,6 +131,8 @@ def chosen(
         whole = Part((X, Y, w), (X, Y, w))
         small = Member(members[0].inputs, members[0].norm, "fixed")
         return _recipe(small, [whole], [_chain(small, whole, 0, search, None)], 0, 0, search)
+    if not len(Inputs.of("both", X, w).ranked):  # ranks of two values are these values
+        members = [one for one in members if one.inputs == members[0].inputs]
     parts = list(_folds(X[order], Y[order], w[order]))
     trial = parts[0]
     tried: list[tuple[Recipe, Chain]] = []
@@ -228,5 +230,4 @@ def _recipe(
     ]
     errors = np.average(np.concatenate([chain[at][0] for chain in chains]), axis=0, weights=w)
     last = float(search.penalties[errors.argmin()])
-    error = float(np.average(judged[at], weights=w))
-    return Recipe(member, shapes, (*penalties, last), error)
+    return Recipe(member, shapes, (*penalties, last), float(np.average(judged[at], weights=w)))

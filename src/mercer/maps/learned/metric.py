@@ -37,8 +37,7 @@ def roots_of(recipe: Recipe, Z: np.ndarray, Y: np.ndarray, w: np.ndarray) -> lis
     """A after each round, learned from at most `ROUND_ROWS` rows as the kernel takes them."""
     some = sample(len(Z), ROUND_ROWS)
     diagonal = recipe.member.metric == "diagonal"
-    shapes, penalties = recipe.shapes[:-1], recipe.penalties[:-1]
-    return learned(shapes, penalties, Z[some], Y[some], w[some], diagonal)
+    return learned(recipe.shapes[:-1], recipe.penalties[:-1], Z[some], Y[some], w[some], diagonal)
 
 
 def standardized(Y: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -11,6 +11,8 @@ from typing import Any
 AFTER = 0.8
 #: Seconds of work on an idle machine that are assumed before anything has been measured.
 SMOOTH = 0.2
+#: Seconds by the clock, once or twice so many, that tell how busy the machine was lately.
+RECENT = 3.0
 #: The share of a budget by which a last fit may be late; `bench/budget.py` allows a tenth.
 LATE = 0.06
 
@@ -21,7 +23,8 @@ class Clock:
     def __init__(self, budget: float | None) -> None:
         self.begin: float = time.perf_counter()
         self.budget = budget
-        self._processor = time.process_time()
+        #: Seconds by the clock and of the processor: at the start, lately, and next to be that.
+        self._marks: list[tuple[float, float]] = [(self.begin, time.process_time())] * 3
 
     def spent(self) -> float:
         return time.perf_counter() - self.begin
@@ -47,9 +50,14 @@ class Clock:
         return None if self.budget is None else share * max(self.left(), 0.01)
 
     def crowding(self) -> float:
-        """Seconds by the clock per second of the processor so far; 1 on an idle machine."""
-        spent, worked = time.perf_counter() - self.begin, time.process_time() - self._processor
-        return max(1.0, (spent + SMOOTH) / (worked + SMOOTH))
+        """Seconds by the clock per second of the processor, so far or lately, whichever is more; 1
+        on an idle machine."""
+        now = time.perf_counter(), time.process_time()
+        start, lately, following = self._marks
+        if now[0] - following[0] > RECENT:
+            self._marks = [start, following, now]
+        ratios = [(now[0] - t + SMOOTH) / (now[1] - c + SMOOTH) for t, c in (start, lately)]
+        return max(1.0, *ratios)
 
 
 def compiled() -> float:

@@ -8,6 +8,7 @@ other rows that judge, while there is time.
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from collections.abc import Callable, Iterable
@@ -151,13 +152,13 @@ class Finals:
         sizes = [len(self.parts[0].pool)]
         while sizes[0] >= ROUND_GROWTH * FIRST_ROWS:
             sizes.insert(0, int(sizes[0] / ROUND_GROWTH))
-        for size in sizes:
+        for size, following in itertools.pairwise([*sizes, sizes[-1]]):
             self._round(going, size)
             if not any(e.final and e.size == size for e in going):
                 return
             self.race.sizes = [*(s for s in self.race.sizes if s < size), size]
             done = sorted((e for e in going if e.final), key=Entry.rank)
-            cheap = [e for e in done if self._seconds_for(e, sizes[-1]) > 0]
+            cheap = [e for e in done if self._seconds_for(e, following) > 0]
             stay = [*done[: len(done) // 2], *first_of_each(cheap, attrgetter("kind"))]
             going = [e for e in done if e in stay]
 
@@ -165,12 +166,9 @@ class Finals:
         """Those that can be fitted on so many rows, and then on all of them, in the time left."""
         race = self.race
         for entry in going:
-            left = race.clock.left()
-            most = UNKNOWN_FIT * max(left - race.kept(entry), 0.5 * left)
-            if entry.fitted:
-                most = self._seconds_for(entry, size)
-                if most <= 0:
-                    continue
+            left, most = race.clock.left(), self._seconds_for(entry, size)
+            if most <= 0:
+                continue
             race.say(f"{size} rows: {entry.name}")
             whole = AllOrNothing([entry])
             while not whole.done and race.clock.left() > 0.5 * left:
@@ -179,9 +177,16 @@ class Finals:
 
     def _seconds_for(self, entry: Entry, size: int) -> float:
         """Seconds that a fit on so many rows may take, such that one on all rows can follow; 0
-        where that is not enough."""
-        most = self.race.clock.left() - CAREFUL * self.race.last_fit_seconds(entry)
-        return most if self.race.fits(entry, size, most) else 0.0
+        where that is not enough. How work grows is known from two sizes on; until then a fit is
+        tried where as much time is left as the last one took."""
+        race, left = self.race, self.race.clock.left()
+        most = UNKNOWN_FIT * max(left - race.kept(entry), 0.5 * left)
+        if len(entry.fitted) < 2:
+            known = sum(race.fit_seconds(entry, n) for n in entry.fitted)
+            return most if known <= most else 0.0
+        growth = race.fit_seconds(entry, race.all_rows) / race.fit_seconds(entry, size)
+        most = max(most, left / (1 + CAREFUL * growth))
+        return most if race.fits(entry, size, most) else 0.0
 
     # --- more rows that judge ---------------------------------------------------------------
 
@@ -195,7 +200,7 @@ class Finals:
         """The winner, or who is as good within doubt and can be fitted on all rows in time."""
         race, left = self.race, self.race.clock.for_last_fit()
         level = [e for e in self._leaders() if e.rival is None or e.rival.stored]
-        return next((e for e in (winner, *level) if race.fits(e, race.final_rows, left)), winner)
+        return next((e for e in (winner, *level) if race.fits(e, race.all_rows, left)), winner)
 
     def doubt(self, entry: Entry) -> float:
         """The standard error of a score, as far as it comes from the rows that judge."""

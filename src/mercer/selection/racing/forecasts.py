@@ -24,7 +24,7 @@ CAREFUL = 1.3
 #: Up to so many rows the last fit takes all of them, those kept back included, by a cheaper solver
 #: where time is short.
 ALL_ROWS = 20_000
-#: The power of rows by which a trainer may be wrong about its work.
+#: The power of rows by which the work of a trainer may grow faster or slower than it says.
 MOST_DRIFT = 0.5
 
 
@@ -75,7 +75,10 @@ class Forecasts:
         ]
         if not seen:
             return 0.0
-        return min(max(float(np.median(seen)), -MOST_DRIFT), MOST_DRIFT)
+        # What few rows take has other reasons; but cubes make themselves felt on more of them.
+        power = trainer.grid.exponent
+        least = 1.0 - power if power < 2 else -MOST_DRIFT
+        return min(max(float(np.median(seen)), least), MOST_DRIFT)
 
     def cost(self, entry: Entry, size: int) -> float:
         """Seconds that all folds at this size will take, from what a smaller stage took."""

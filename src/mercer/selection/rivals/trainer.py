@@ -51,7 +51,8 @@ class RivalTrainer(GridTrainer):
     def work(self, n: int) -> float:
         if not self.rival.learns_metric:
             return super().work(n)
-        solving = n**3 if self.centers_for(n) is None else n * (self.centers_for(n) or 0) ** 2
+        centers = self.centers_for(n)
+        solving = n**3 if centers is None else 3 * n * centers**2
         rounds = self.settled.get("rounds", ROUNDS)
         return (SETTLED if self.settled else CHOICE) + rounds * min(n, ROUND_ROWS) ** 3 + solving
 

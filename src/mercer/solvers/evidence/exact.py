@@ -23,8 +23,7 @@ from mercer._lazy import record
 from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve, mirror
 from mercer._machine.cholesky import invert
 from mercer._machine.threads import single_threaded_blas
-from mercer.gram import Gram
-from mercer.gram.parameter_gradients import weighted_slopes
+from mercer.gram import Gram, weighted_slopes
 
 LOG_2PI = math.log(2.0 * math.pi)
 

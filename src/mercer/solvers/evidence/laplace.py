@@ -18,8 +18,7 @@ from scipy.special import expit
 from mercer._lazy import record
 from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve, mirror, solve_lower
 from mercer._machine.cholesky import invert
-from mercer.gram import Gram, host_gram
-from mercer.gram.parameter_gradients import weighted_slopes
+from mercer.gram import Gram, host_gram, weighted_slopes
 from mercer.kernels import Precomputed
 from mercer.solvers.evidence.exact import Evidence
 from mercer.solvers.smooth.fit import minimize

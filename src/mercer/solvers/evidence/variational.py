@@ -17,8 +17,7 @@ from scipy.linalg import LinAlgError
 from mercer._arrays import host
 from mercer._examples import take
 from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve, solve_lower
-from mercer.gram import Gram, solver_gram
-from mercer.gram.parameter_gradients import diagonal_slopes, weighted_slopes
+from mercer.gram import Gram, diagonal_slopes, solver_gram, weighted_slopes
 from mercer.solvers.evidence.exact import LOG_2PI, Evidence, repeated
 from mercer.tuning import UNSEEN_JITTER
 

@@ -19,7 +19,6 @@ from mercer.solvers.linear.factor import (
 )
 from mercer.solvers.linear.matrix import matrix_fits, scaled_matrix
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem, RidgeSolution
-from mercer.solvers.linear.tridiagonal import tridiagonal_path
 from mercer.tuning import FEW_DIGITS
 
 Parts = Iterator[tuple[np.ndarray, np.ndarray, Any]]
@@ -102,11 +101,6 @@ def cholesky_path(gram: Gram, problem: RidgeProblem) -> RidgePath:
                 bar.advance()
 
     return problem.path(gram, parts())
-
-
-def many_penalties_path(gram: Gram, problem: RidgeProblem) -> RidgePath:
-    """Any number of λ from one reduction of K to a tridiagonal matrix, or to its eigenvectors."""
-    return tridiagonal_path(gram, problem) or eigh_path(gram, problem)
 
 
 def eigh_path(gram: Gram, problem: RidgeProblem) -> RidgePath:

@@ -8,7 +8,7 @@ lies outside of it.
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
 
 import numpy as np
 
@@ -19,16 +19,31 @@ from mercer.solvers.linear.panels import Normal
 from mercer.solvers.linear.primal import factorize, lower_factor
 
 
-class Posterior(Protocol):
-    """`own` is k(x, x) for each row; `rows` is k(x, xᵢ), φ(x), or k(x, cⱼ)."""
+class Posterior(ABC):
+    """What is left open of f; `rows` is k(x, xᵢ), φ(x), or k(x, cⱼ) for each row x."""
 
-    def variance(self, rows: np.ndarray, own: np.ndarray) -> np.ndarray: ...
+    def variance(self, rows: np.ndarray, own: np.ndarray) -> np.ndarray:
+        """var f(x) for every row; `own` is k(x, x)."""
+        return np.maximum(self._open(rows, own, pairs=False), 0.0)
 
     def covariance(self, rows: np.ndarray, prior: np.ndarray) -> np.ndarray:
         """The same for all pairs of rows; `prior` is k between them."""
+        covariance = self._open(rows, prior, pairs=True)
+        return np.asarray((covariance + covariance.T) / 2.0)
+
+    @abstractmethod
+    def _open(self, rows: np.ndarray, prior: np.ndarray, pairs: bool) -> np.ndarray:
+        """For all pairs of rows, or for each row with itself."""
 
 
-class Dual:
+def _products(left: np.ndarray, right: np.ndarray, pairs: bool) -> np.ndarray:
+    """LᵀR in double precision, or its diagonal alone."""
+    if pairs:
+        return np.asarray(left.T.astype(np.float64) @ right)
+    return np.einsum("ij,ij->j", left, right, dtype=np.float64)
+
+
+class Dual(Posterior):
     """From a factor of SKS + λI."""
 
     def __init__(self, factor: Inverse, scale: np.ndarray, intercept: bool) -> None:
@@ -38,21 +53,13 @@ class Dual:
             factor.solve(scale[:, None])[:, 0].astype(np.float64) if intercept else None
         )
 
-    def variance(self, rows: np.ndarray, own: np.ndarray) -> np.ndarray:
+    def _open(self, rows: np.ndarray, prior: np.ndarray, pairs: bool) -> np.ndarray:
         scaled = (self.scale * rows).T
-        solved = self.factor.solve(scaled)
-        variance = own - np.einsum("ij,ij->j", scaled, solved, dtype=np.float64)
+        left = prior - _products(scaled, self.factor.solve(scaled), pairs)
         if self.d is not None:
-            variance += np.square(1.0 - self.d @ scaled) / (self.scale @ self.d)
-        return np.maximum(variance, 0.0)
-
-    def covariance(self, rows: np.ndarray, prior: np.ndarray) -> np.ndarray:
-        scaled = (self.scale * rows).T.astype(np.float64)
-        covariance = prior - scaled.T @ self.factor.solve(scaled)
-        if self.d is not None:
-            left = 1.0 - self.d @ scaled
-            covariance += np.outer(left, left) / (self.scale @ self.d)
-        return np.asarray((covariance + covariance.T) / 2.0)
+            rest = (1.0 - self.d @ scaled)[None]
+            left += _products(rest, rest, pairs) / (self.scale @ self.d)
+        return left
 
 
 class Iterative:
@@ -69,7 +76,7 @@ class Iterative:
         return self.system.solve(np.asarray(B, dtype=np.float64), self.tol, self.max_iter).X
 
 
-class Primal:
+class Primal(Posterior):
     """From ΦᵀWΦ; with `penalty` K_mm, from the centers."""
 
     def __init__(
@@ -82,25 +89,14 @@ class Primal:
         self.factor = factorize(H, alpha, penalty, overwrite=True)
         self.L = None if penalty is None else lower_factor(penalty)
 
-    def variance(self, rows: np.ndarray, own: np.ndarray) -> np.ndarray:
+    def _open(self, rows: np.ndarray, prior: np.ndarray, pairs: bool) -> np.ndarray:
         rows = rows.astype(np.float64)
-        variance = np.zeros(len(rows))
+        left = np.zeros((len(rows),) * (1 + pairs))
         if self.L is not None:
             inside = solve_lower(self.L, rows.T)
-            variance = np.maximum(own - np.einsum("ij,ij->j", inside, inside), 0.0)
+            left = prior - _products(inside, inside, pairs)
+            left = left if pairs else np.maximum(left, 0.0)
         if self.mean is not None:
             rows = rows - self.mean
-            variance = variance + self.alpha / self.weight
-        return variance + self.alpha * np.einsum("ij,ji->i", rows, self.factor.solve(rows.T))
-
-    def covariance(self, rows: np.ndarray, prior: np.ndarray) -> np.ndarray:
-        rows = rows.astype(np.float64)
-        covariance = np.zeros(prior.shape)
-        if self.L is not None:
-            inside = solve_lower(self.L, rows.T)
-            covariance = prior - inside.T @ inside
-        if self.mean is not None:
-            rows = rows - self.mean
-            covariance = covariance + self.alpha / self.weight
-        covariance = covariance + self.alpha * (rows @ self.factor.solve(rows.T))
-        return np.asarray((covariance + covariance.T) / 2.0)
+            left = left + self.alpha / self.weight
+        return left + self.alpha * _products(rows.T, self.factor.solve(rows.T), pairs)

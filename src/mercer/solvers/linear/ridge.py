@@ -23,6 +23,7 @@ from mercer.solvers.linear import cg, exact, nystrom, pivoted, primal
 from mercer.solvers.linear.matrix import matrix_bytes
 from mercer.solvers.linear.panels import FeaturePanels, Panels, panels_of
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem, RidgeSolution
+from mercer.solvers.linear.tridiagonal import tridiagonal_path
 from mercer.solvers.requirements import Request, Size, Solver, choose, register_solver, solvers_for
 from mercer.tuning import EXACT_ROWS, FEW_ON_PATH, FEW_PENALTIES, PIVOTED_ROWS
 
@@ -92,7 +93,8 @@ def _cholesky(task: RidgeTask) -> RidgeSolution:
 def _eigh(task: RidgeTask) -> RidgeSolution:
     if not task.path:
         return exact.eigh(task.gram, task.problem)
-    return RidgeSolution.of_path(exact.many_penalties_path(task.gram, task.problem))
+    path = tridiagonal_path(task.gram, task.problem) or exact.eigh_path(task.gram, task.problem)
+    return RidgeSolution.of_path(path)
 
 
 def _primal(task: RidgeTask) -> RidgeSolution:

@@ -200,7 +200,8 @@ def leave_one_out_bandwidth(
                 f"interrupted: the best of {len(tried)} bandwidths tried is kept, h = {h}",
                 NumericalWarning,
             )
-    return Choice(h, error * unit**2, tuple((h, loss * unit**2) for h, loss in tried))
+    # What the square of a unit is too large for is infinite.
+    return Choice(h, error * unit * unit, tuple((h, loss * unit * unit) for h, loss in tried))
 
 
 def line_search(

@@ -218,7 +218,8 @@ class WeightedLeastSquares:
             slopes = np.linalg.lstsq(design, root * (t - center), rcond=np.sqrt(NULL_EIGENVALUE))[0]
             slopes /= scale[:, None]
             beta = np.vstack([center - mean @ slopes, slopes])
-        return beta, w @ (t - phi @ beta) ** 2
+        with np.errstate(over="ignore"):  # a variance beyond all numbers is infinite
+            return beta, w @ (t - phi @ beta) ** 2
 
 
 def _pseudo_inverse(matrix: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -27,7 +27,8 @@ from mercer._lazy import record
 from mercer._tiles import Tiling
 from mercer.formula import Formula
 from mercer.formula.profile import Reach, reach
-from mercer.gram.rows import CHUNK, matrix
+from mercer.gram import matrix
+from mercer.gram.rows import CHUNK
 from mercer.tuning import COPY_SHARE, SCRATCH_BYTES
 
 #: Rows of a panel of queries, and training examples that share a box (a chunk of the compiled

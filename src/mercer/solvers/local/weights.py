@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import host, is_tensor
-from mercer._config import get_config
 from mercer._examples import count, take, widened
 from mercer._machine.threads import blas_for_product
-from mercer._tiles import Scratch, Tiling
+from mercer._tiles import Scratch
 from mercer.formula import Formula
 from mercer.formula.profile import log2_of, never_negative
 from mercer.gram import HOST, Gram, engine_for
@@ -33,10 +32,6 @@ Body = Callable[[slice, slice, Any], None]
 #: Sums of weights above this keep all their digits, by precision: that many powers of ten above
 #: the smallest normal number (1e-38, 1e-308), terms may be lost without being seen.
 SAFE_SUM = {"float32": 1e-26, "float64": 1e-280}
-#: Tiles of log₂ w: rows × columns, 8 MB a thread, so that they stay in cache.
-LOG_TILE = (64, 1 << 14)
-#: Pairs below which log₂ w is computed on one thread: starting another takes longer.
-LOG_THREAD_PAIRS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,11 +206,8 @@ class Relative(Weights):
                 _set(gram, logs, self.own[rows] - columns.start, -np.inf)
             body(rows, columns, logs)
 
-        n, m = self.shape
-        threads = get_config().n_threads if n * m > LOG_THREAD_PAIRS else 1
-        tile = (max(1, min(LOG_TILE[0], n)), max(1, min(LOG_TILE[1], m)))
         with np.errstate(divide="ignore"):
-            gram.sweep(one, tiling=Tiling(self.shape, tile, threads), what="weights")
+            gram.sweep(one, what="weights")
 
     def product(self, V: np.ndarray) -> np.ndarray:
         out, gram = np.zeros((self.shape[0], V.shape[1])), self._there

@@ -22,8 +22,16 @@ from mercer._tiles import Scratch
 from mercer.formula import Formula, simplify
 from mercer.formula.nodes import ROOT, dot, sqdist
 from mercer.formula.ranking import Ranking, ranking
-from mercer.gram import HOST, Gram, constant_diagonal, engine_for, host_gram, solver_gram
-from mercer.gram.rows import matrix, squared_norms
+from mercer.gram import (
+    HOST,
+    Gram,
+    constant_diagonal,
+    engine_for,
+    host_gram,
+    matrix,
+    solver_gram,
+    squared_norms,
+)
 
 
 @record

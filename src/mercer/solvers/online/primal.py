@@ -11,7 +11,7 @@ import mercer.tuning as tuning
 from mercer._arrays import is_sparse
 from mercer._machine.jit import with_callees
 from mercer._steps import listener
-from mercer.gram.rows import squared_norms
+from mercer.gram import squared_norms
 from mercer.solvers.online.rounding_bounds import norms
 from mercer.solvers.online.rule import RULE, Rule, next_update
 from mercer.solvers.online.run import Journal, Tally, Visits

@@ -25,7 +25,7 @@ from mercer.solvers.quadratic.problem import Quadratic, Solution, Solutions, Tas
 from mercer.tuning import COPY_SHARE, SVM_DISTINCT_SHARE, SVM_DUPLICATE_ROWS, SVM_DUPLICATE_SAMPLE
 
 if TYPE_CHECKING:
-    from mercer.gram.host import HostGram
+    from mercer.gram import HostGram
 
 #: Rows of the sample that must repeat others of it.
 REPEATED = 16

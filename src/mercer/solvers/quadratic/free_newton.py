@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import is_tensor, namespace
-from mercer.gram.host import HostGram
+from mercer.gram import HostGram
 from mercer.solvers.quadratic.problem import Problems
 
 

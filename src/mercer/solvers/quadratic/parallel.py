@@ -25,7 +25,7 @@ from mercer.solvers.quadratic.smo_on_demand import solve_on_demand
 from mercer.tuning import PRODUCT_ROWS
 
 if TYPE_CHECKING:
-    from mercer.gram.host import HostGram
+    from mercer.gram import HostGram
 
 LOG = logging.getLogger("mercer")
 #: Rows of K that a thread keeps at least: with fewer most steps would compute one.

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import is_sparse
-from mercer.gram.host import HostGram
+from mercer.gram import HostGram
 from mercer.tuning import (
     SVM_FEW_COLUMNS,
     SVM_NARROW,

@@ -42,7 +42,7 @@ from mercer.tuning import (
 )
 
 if TYPE_CHECKING:
-    from mercer.gram.host import HostGram
+    from mercer.gram import HostGram
     from mercer.solvers.quadratic.row_sources import Source
 
 

@@ -43,9 +43,9 @@ _TILES = {
 #: Parts times columns below which nothing is gained: the exponentials, or the sums over both rows
 #: and columns, take longer than the products.
 _NARROWEST = {"vector": 64, "symmetric": 128, "dense": 64}
-#: Uses whose kernel has run, where what goes wrong later is not the compiler's fault, and those
-#: whose kernel this Triton cannot compile: it could not at any other time either.
-_runs: dict[tuple[str, bool, int], bool] = {}
+#: Kernels, by all that Triton compiles, that have run, where what goes wrong later is not the
+#: compiler's fault, and those that this Triton cannot compile: it could not at any other time.
+_runs: dict[tuple[str, ProductLayout, str], bool] = {}
 
 
 def serves(gram: Any, kind: str, layouts: dict[int, ProductLayout], diagonal: Any) -> bool:
@@ -53,15 +53,14 @@ def serves(gram: Any, kind: str, layouts: dict[int, ProductLayout], diagonal: An
     if gram.device.type != "cuda" or len(gram.program.sources) != 1 or not layouts:
         return False
     layout = layouts[0]
-    key = kind, layout.kept, layout.parts
-    known = key in _TILES and _runs.get(key, True)
-    if not known or (kind == "vector" and diagonal is not None):
+    use = kind, layout.kept, layout.parts
+    if use not in _TILES or (kind == "vector" and diagonal is not None):
         return False
     if layout.width * layout.parts < _NARROWEST[kind]:
         return False
     if torch.cuda.get_device_capability(gram.device)[0] != 9:
         return False
-    return _has_gluon()
+    return _has_gluon() and _runs.get((kind, layout, _written(gram, layout)[0].text), True)
 
 
 @cache
@@ -81,7 +80,7 @@ def launch(
     layout: ProductLayout,
 ) -> torch.Tensor | None:  # fmt: skip
     """K, or its product with one vector; None where this Triton cannot compile the loop."""
-    key = kind, layout.kept, layout.parts
+    key = kind, layout, _written(gram, layout)[0].text
     try:
         result = _launch(gram, kind, x, z, V, diagonal, layout)
         _runs[key] = True
