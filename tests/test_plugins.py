@@ -92,7 +92,8 @@ from mercer.lab.compute.kernels import kernel, proof
 request = {"text": "2*cauchy(0.7)"}
 print(proof(request).facts["answer"], len(kernel(request).facts["numbers"]))
 """
-    assert (done := run(asks, site=site)).stdout.strip() == "kernel 2", done.stderr
+    done = run(asks, site=site)
+    assert done.stdout.strip() == "kernel 2", done.stderr
     assert "there is no kernel named 'cauchy'" in run(asks, site=None).stderr
     command = "import sys; from mercer.cli import main; main(sys.argv[1:])"
     table, model = str(tmp_path / "rows.jsonl"), str(tmp_path / "cli.mercer")
