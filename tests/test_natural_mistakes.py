@@ -51,7 +51,7 @@ WORKS = {
     "labels in words": lambda: KernelSVC().fit(X, np.where(Y, "yes", "no")).classes_[0] == "no",
     "an expression to prove": lambda: mercer.prove("rbf + linear"),
     "a shape of images": lambda: (
-        mercer.TangentDistance(shape=(4, 4)) == mercer.TangentDistance(4, 4)
+        mercer.kernels.TangentDistance(shape=(4, 4)) == mercer.kernels.TangentDistance(4, 4)
     ),
     "fit returns the model": lambda: KernelRidge().fit(X, T).predict(X).shape == (40,),
 }
@@ -144,7 +144,7 @@ NAMES_THE_FIX = {
     ),
     "a rule of thumb by name": (
         lambda: mercer.NadarayaWatsonRegressor(bandwidth="silverman").fit(X, T),
-        "one of 'loo', 'rule', or a number",
+        "one of 'auto', 'rule', or a number",
     ),
     "class_weight's typo": (lambda: KernelSVC(class_weight="balance").fit(X, Y), "'balanced'"),
     "coef_ of a Gaussian": (lambda: KernelSVC().fit(X, Y).coef_, "mercer.maps.NystromMap"),

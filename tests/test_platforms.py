@@ -54,9 +54,9 @@ PRINTS = """
 import mercer
 k = 0.5 * mercer.Gaussian(2.0) + mercer.Polynomial(2, offset=1.0)
 print(mercer.prove(k))
-print(mercer.prove(mercer.SquaredDistance()))
-print(mercer.prove(mercer.Similarity(min)))
-print(mercer.fourier_check(mercer.Gaussian(1.0), 1))
+print(mercer.prove(mercer.kernels.SquaredDistance()))
+print(mercer.prove(mercer.kernels.Similarity(min)))
+print(mercer.proof.fourier_check(mercer.Gaussian(1.0), 1))
 print(k.explain([[1.0, 2.0], [2.0, 3.0]]))
 print(mercer.stats.mmd_test([[0.0], [1.0], [2.0]], [[5.0], [6.0], [7.0]], permutations=20))
 print(mercer.data.xor())
