@@ -162,6 +162,17 @@ def test_that_no_kernel_was_judged_is_said(monkeypatch):
     assert not [n for n in board.notes if "has won" in n]
 
 
+def test_a_kernel_and_a_rival_are_judged_before_a_learner_is_compiled():
+    told = []
+    X, y = mercer.data.moons(60)
+    learners = {"kernels": ["gaussian(0.3)"], "learners": ["ridge", "svm"], "rivals": ["linear"]}
+    mercer.compare(
+        X, y, budget=1000, holdout=None, progress=lambda text, share: told.append(text), **learners
+    )
+    first = [next(i for i, t in enumerate(told) if who in t) for who in ("Ridge", "linear", "SVC")]
+    assert first == sorted(first)
+
+
 def test_without_a_budget_nothing_hangs_on_a_clock(monkeypatch):
     X, y = mercer.data.moons(200)
     first = mercer.compare(X, y, **QUICK)
