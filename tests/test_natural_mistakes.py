@@ -104,7 +104,7 @@ NAMES_THE_FIX = {
     "no sign of product": (lambda: parse("2 gaussian()"), r"written like '2\*gaussian"),
     "an open bracket": (lambda: parse("gaussian(1"), "'\\(' was never closed"),
     "data as kernel": (lambda: KernelSVC(X, Y).fit(X, Y), r"Data go to fit\(X, y\)|C must be"),
-    "a number as kernel": (lambda: KernelSVC(3).fit(X, Y), "must be a Kernel, an expression such"),
+    "a number as kernel": (lambda: KernelSVC(3).fit(X, Y), "is the kernel, got 3: C=3"),
     "a word before fit": (lambda: Gaussian("scale")(X), r"kernel\.fitted\(X\)"),
     "one row": (lambda: Gaussian()(X[0], X[1]), r"X\.reshape\(1, -1\) for one row"),
     "one column": (lambda: KernelRidge().fit(T, T), r"reshape\(-1, 1\)"),

@@ -137,6 +137,19 @@ def test_results_print_to_a_pipe_of_few_characters(encoding: str) -> None:
     assert "no: not a kernel" in said
 
 
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+def test_the_command_prints_to_a_pipe_of_few_characters(encoding: str, tmp_path) -> None:
+    table = tmp_path / "größe.csv"
+    rows = [f"{i % 7},{i % 3},{'ja' if i % 2 else 'nein'}" for i in range(40)]
+    table.write_text("\n".join(["größe,β,kind", *rows]), encoding="utf-8")
+    options = ["--target", "kind", "--learner", "ridge", "--kernel", "linear"]
+    command = f"import sys; sys.argv[1:] = {['compare', str(table), *options]}"
+    program = f"{command}\nfrom mercer.cli import main\nmain()"
+    said = run(program, PYTHONIOENCODING=encoding, PYTHONUTF8="0")
+    assert "accuracy" in said
+    assert ("+-" in said) == (encoding == "ascii")
+
+
 def test_characters_are_spelled_out_only_where_they_are_missing() -> None:
     assert encodable("σ ≥ 0", "utf-8") == "σ ≥ 0"
     assert encodable("σ ≥ 0", "no-such-encoding") == "σ ≥ 0"

@@ -87,6 +87,14 @@ def test_what_is_installed_is_found_by_name(site, tmp_path) -> None:
     assert "holds a KernelMean of the module mercer_example.learners" in said
     assert "install the package mercer-example" in said
     assert "damaged" not in said
+    asks = """
+from mercer.lab.compute.kernels import kernel, proof
+request = {"text": "2*cauchy(0.7)"}
+print(proof(request).facts["answer"], len(kernel(request).facts["numbers"]))
+"""
+    done = run(asks, site=site)
+    assert done.stdout.strip() == "kernel 2", done.stderr
+    assert "there is no kernel named 'cauchy'" in run(asks, site=None).stderr
     command = "import sys; from mercer.cli import main; main(sys.argv[1:])"
     table, model = str(tmp_path / "rows.jsonl"), str(tmp_path / "cli.mercer")
     options = ["--target", "kind", "--learner", "kernel-mean", "--kernel", "cauchy(1)"]

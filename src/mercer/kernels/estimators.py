@@ -27,7 +27,7 @@ from mercer.kernels.parameters import WORDS, is_number
 
 C = TypeVar("C", bound=type)
 #: What a number in the place of the kernel may have been meant for.
-_COUNTS = ("n_components", "n_clusters", "n_neighbors", "bandwidth")
+_FIRST = ("n_components", "n_clusters", "n_neighbors", "bandwidth", "C", "alpha")
 ANYTHING = Anything()
 
 
@@ -185,7 +185,7 @@ class KernelParams:
 
     def _given_kernel(self) -> Kernel:
         """The kernel as it was given, its widths still to be chosen by the data."""
-        meant = next((name for name in _COUNTS if hasattr(self, name)), None)
+        meant = next((name for name in _FIRST if hasattr(self, name)), None)
         if meant and is_number(self.kernel):
             raise TypeError(
                 f"the first argument of {type(self).__name__} is the kernel, got {self.kernel!r}: "
