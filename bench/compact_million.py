@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 from _harness import Row, claim, faster, main, race
 
-from mercer import Epanechnikov, NadarayaWatsonRegressor
+from mercer import NadarayaWatsonRegressor
 from mercer.gram.host import HostGram
+from mercer.kernels import Epanechnikov
 
 N, SOME = 1_000_000, 1_000
 #: Both sides of x together hold a thousandth of [0, 1].

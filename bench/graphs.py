@@ -10,7 +10,8 @@ import numpy as np
 from _harness import Row, below, claim, data_file, faster, main, no_data, race, skipped
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
-from mercer import KernelSVC, WeisfeilerLehman
+from mercer import KernelSVC
+from mercer.kernels import WeisfeilerLehman
 
 DEPTH = 5
 

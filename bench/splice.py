@@ -10,7 +10,8 @@ from _harness import Row, below, claim, data_file, main, no_data, skipped, timed
 from _tables import read_columns
 from sklearn.model_selection import StratifiedKFold
 
-from mercer import Kernel, KernelSVC, Mismatch, Spectrum, WeightedDegree
+from mercer import Kernel, KernelSVC, Spectrum
+from mercer.kernels import Mismatch, WeightedDegree
 
 NAME, TARGET = "splice_junction.tsv.gz", below(5.0, "% error")
 FOLDS = StratifiedKFold(10, shuffle=True, random_state=0)

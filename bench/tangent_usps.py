@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from _harness import Row, all_cores, below, claim, data_file, main, no_data, skipped
 
-from mercer import KernelNeighborsClassifier, Linear, TangentDistance
+from mercer import KernelNeighborsClassifier, Linear
+from mercer.kernels import TangentDistance
 
 #: The issue's limits: error in percent, time for all pairs in seconds ("minutes on 2 cores").
 EUCLID, TANGENT, SECONDS = 5.7, 3.5, 300.0

@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 
-from mercer import Gaussian, Hamming, Kernel, KernelSVC, Spectrum, prove
+from mercer import Gaussian, Kernel, KernelSVC, Spectrum, prove
+from mercer.kernels import Hamming
 
 BLOOD = ["haemoglobin", "crp", "ferritin"]
 BOXES = ["smoker", "ward", "sex"]

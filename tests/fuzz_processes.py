@@ -193,8 +193,8 @@ def _twice(i, n, seed):
     y = np.sign(rows[:, 0] * rows[:, 1] + 0.1 * rng.normal(size=n))
     letters = ["".join("acgt"[int(v * 7) % 4] for v in np.repeat(row, 4)) for row in np.abs(rows)]
     matrix = mercer.Gaussian(1.0)(rows)
-    cases = [(mercer.WeightedDegree(3), letters), ("precomputed", matrix), ("gaussian(1)", rows),
-             (lambda x, z: float(x @ z) ** 2, rows[:150])]  # fmt: skip
+    cases = [(mercer.kernels.WeightedDegree(3), letters), ("precomputed", matrix),
+             ("gaussian(1)", rows), (lambda x, z: float(x @ z) ** 2, rows[:150])]  # fmt: skip
     kernel, X = cases[i % 4]
     make = (mercer.KernelSVC, mercer.KernelRidgeClassifier, mercer.KernelPerceptron)[i // 4 % 3]
     once, again = (make(kernel).fit(X, y[: len(X)]).predict(X) for _ in range(2))

@@ -113,7 +113,7 @@ CASES = {
     "polynomial-map": feature_map("PolynomialMap", degree=2),
     "cubic-map": feature_map("PolynomialMap", degree=3),
     "powers-map": feature_map("PowersMap", degree=4),
-    "taylor-map": feature_map("TaylorGaussianMap", sigma=3.0, order=3),
+    "taylor-map": feature_map("TaylorGaussianMap", sigma=3.0, degree=3),
     "sketch-map": feature_map("TensorSketchMap", n_components=512, degree=3),
     "explicit-map": feature_map("ExplicitMap", kernel="polynomial(3)"),
     "templates": templates,

@@ -8,8 +8,9 @@ import pytest
 from scipy import sparse
 
 import mercer
-from mercer import Bilinear, ChiSquared, Gaussian, Intersection, Linear, Polynomial, parse
+from mercer import ChiSquared, Gaussian, Linear, Polynomial, parse
 from mercer.gram.host import HostGram
+from mercer.kernels import Bilinear, Intersection
 
 GOOD = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from mercer import Gaussian, KernelExpansion, Linear, Polynomial, Precomputed, Similarity
+from mercer import Gaussian, KernelExpansion, Linear, Polynomial, Precomputed
+from mercer.kernels import Similarity
 
 RNG = np.random.default_rng(8)
 POINTS = RNG.normal(size=(6, 3))

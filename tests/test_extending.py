@@ -435,9 +435,9 @@ def test_a_solver_is_one_entry(by_inverse, tmp_path):
         mercer.load(tmp_path / "model.mercer").predict(Z), model.predict(Z)
     )
     with pytest.raises(ValueError, match=r"solver='inverse' needs a positive semi-definite kernel"):
-        KernelRidge(mercer.NegativeSquaredDistance(), solver="inverse", fit_intercept=False).fit(
-            X, t
-        )
+        KernelRidge(
+            mercer.kernels.NegativeSquaredDistance(), solver="inverse", fit_intercept=False
+        ).fit(X, t)
     with pytest.raises(ValueError, match=r"solver='inverse' gives no leave-one-out errors"):
         KernelRidge("cauchy(0.7)", alphas=[0.1, 1.0], solver="inverse", fit_intercept=False).fit(
             X, t

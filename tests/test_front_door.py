@@ -6,12 +6,14 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 import mercer
 from mercer import Gaussian, KernelRidge, KernelSVC, Linear
+from mercer._deprecated import modern
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3)) * [1.0, 5.0, 0.2]
@@ -100,11 +102,15 @@ def test_every_learner_has_the_one_default(name) -> None:
     assert len(getattr(model, answer)(X)) == len(X)
 
 
-#: Learners whose counterparts in scikit-learn take gamma, degree and coef0, and their own twins.
+#: Learners whose counterparts in scikit-learn take gamma, degree and coef0.
 WITH_NUMBERS = {
-    "KernelOneClass", "KernelPCA", "KernelQuantileRegressor", "KernelRidge",
-    "KernelRidgeClassifier", "KernelSVC", "KernelSVR", "SpectralClustering",
-}  # fmt: skip
+    "KernelOneClass",
+    "KernelPCA",
+    "KernelRidge",
+    "KernelSVC",
+    "KernelSVR",
+    "SpectralClustering",
+}
 
 
 @pytest.mark.parametrize("name", KERNEL_LEARNERS)
@@ -124,6 +130,96 @@ def test_others_still_take_them_for_one_version(name) -> None:
     assert changed.kernel.offset == 2.0
 
 
+#: Former spellings, by the class and its present ones.
+FORMER = [
+    ("KernelRidge", {"alpha": "loo"}, {"alpha": "auto"}),
+    ("KernelRidgeClassifier", {"alpha": "loo"}, {"alpha": "auto"}),
+    ("KernelLogisticRegression", {"alpha": "loo"}, {"alpha": "auto"}),
+    ("KernelLogisticRegression", {"learning_rate": None}, {"learning_rate": "auto"}),
+    ("KernelQuantileRegressor", {"C": "loo"}, {"C": "auto"}),
+    ("KernelDensity", {"bandwidth": "loo"}, {"bandwidth": "auto"}),
+    ("NadarayaWatsonClassifier", {"bandwidth": "loo"}, {"bandwidth": "auto"}),
+    ("LocalLinearRegressor", {"degree": 2}, {"local_degree": 2}),
+    ("GaussianProcessRegressor", {"noise": "learn"}, {"noise": "auto"}),
+    ("KernelPerceptron", {"order": "mixed"}, {"chunks": "mixed"}),
+    ("DeformableTemplateClassifier", {"iterations": 3}, {"max_iter": 3}),
+    ("DeformableTemplateClassifier", {"order": 1}, {"max_frequency": 1}),
+    ("RFMRegressor", {"rounds": None}, {"rounds": "auto"}),
+    ("RFMClassifier", {"power": None, "length": None}, {"power": "auto", "length": "auto"}),
+    ("TaylorGaussianMap", {"order": 3}, {"degree": 3}),
+    ("LearnedMetric", {"rounds": None}, {"rounds": "auto"}),
+]
+
+
+@pytest.mark.parametrize(("name", "former", "now"), FORMER)
+def test_former_spellings_work_for_one_version(name, former, now) -> None:
+    cls = getattr(mercer.learners, name, None) or getattr(mercer.maps, name)
+    said = next(f"{key}={value!r}" for key, value in now.items())
+    with pytest.warns(FutureWarning, match=f"is {said} now; the old spelling ends in version"):
+        made = cls(**former)
+    with pytest.warns(FutureWarning, match="the old spelling ends in version 0.4"):
+        changed = cls().set_params(**former)
+    kept = {key: None if former.get(key, 0) is None else value for key, value in now.items()}
+    for model in (made, changed, clone(made)):
+        assert model.get_params(deep=False) == cls().get_params(deep=False) | kept
+    for old in former.keys() - now.keys():
+        assert old not in made.get_params()
+        with pytest.warns(FutureWarning, match=f"{name}.{old} is"):
+            assert getattr(made, old) == former[old]
+
+
+def test_models_of_older_versions_are_read_by_their_present_names() -> None:
+    former = {"bandwidth": "loo", "degree": 2, "loo_error_": 0.1}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read = modern(mercer.LocalLinearRegressor, former, say=False)
+    assert read == {"bandwidth": "auto", "local_degree": 2, "loo_error_": 0.1}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        mercer.KernelRidge(alpha=1.0, alphas=[0.1, 1.0]),
+        mercer.KernelRidgeClassifier(alpha=1.0, alphas=[0.1, 1.0]),
+        mercer.KernelDensity(bandwidth=1.0, bandwidths=[0.1, 1.0]),
+    ],
+)
+def test_a_number_and_a_path_contradict_each_other(model) -> None:
+    with pytest.raises(ValueError, match="s= lists what 'auto' chooses from"):
+        model.fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+
+
+def test_a_former_value_by_position() -> None:
+    with pytest.warns(FutureWarning, match="alpha='auto'"):
+        assert mercer.KernelRidge("rbf", "loo").alpha == "auto"
+    with pytest.raises(TypeError):
+        mercer.KernelRidge("rbf", "loo", None, None)
+
+
+def test_models_say_by_name_what_the_data_will_choose() -> None:
+    assert repr(mercer.KernelRidge()) == "KernelRidge(alpha='auto')"
+    assert repr(mercer.KernelRidge(alpha=2.0)) == "KernelRidge(alpha=2.0)"
+    assert repr(mercer.NadarayaWatsonRegressor("laplacian")) == (
+        "NadarayaWatsonRegressor(bandwidth='auto', kernel='laplacian')"
+    )
+    assert repr(mercer.KernelQuantileRegressor()) == "KernelQuantileRegressor(C='auto')"
+    assert repr(mercer.GaussianProcessRegressor(noise=[1.0, 2.0])).startswith("GaussianProcessReg")
+    assert repr(mercer.KernelSVC()) == "KernelSVC()"
+
+
+def test_one_word_where_the_data_choose() -> None:
+    """No parameter but a name of a rule or "auto" stands for a value that the data choose."""
+    words = {
+        (name, key): value
+        for name in mercer.learners.__all__
+        for key, value in getattr(mercer.learners, name)().get_params(deep=False).items()
+        if key in ("alpha", "C", "bandwidth", "noise", "rounds", "power", "length", "learning_rate")
+        and not isinstance(value, (int, float))
+    }
+    assert len(words) > 10
+    assert set(words.values()) == {"auto"}
+
+
 @pytest.mark.parametrize("name", ["KernelSVC", "KernelRidge", "KernelPCA"])
 def test_gamma_degree_and_coef0_stand_beside_a_bare_name(name) -> None:
     cls = getattr(mercer, name)
@@ -134,7 +230,7 @@ def test_gamma_degree_and_coef0_stand_beside_a_bare_name(name) -> None:
 
 
 def test_a_smoother_says_where_two_widths_meet() -> None:
-    with pytest.warns(UserWarning, match="bandwidth='loo' chooses h"):
+    with pytest.warns(UserWarning, match="bandwidth='auto' chooses h"):
         mercer.NadarayaWatsonRegressor(Gaussian(2.0)).fit(X, X[:, 0])
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -59,13 +59,36 @@ def test_a_name_that_does_not_exist() -> None:
         importlib.import_module("mercer.nothing")
 
 
-def test_leaves_are_public() -> None:
-    from mercer.kernels import KERNELS
+def test_kernels_that_few_use_stand_in_their_module() -> None:
+    from mercer.kernels.catalog import KERNELS
 
-    assert KERNELS
+    short = {name for name in KERNELS if name in dir(mercer)}
+    assert len(short) == 12
+    assert short < KERNELS.keys()
     for name, cls in KERNELS.items():
-        assert getattr(mercer, name) is cls
-        assert name in dir(mercer)
+        assert getattr(mercer.kernels, name) is cls
+        if name in short:
+            assert getattr(mercer, name) is cls
+        else:
+            with pytest.warns(FutureWarning, match=rf"is mercer.kernels.{name} now.*version 0.4"):
+                assert getattr(mercer, name) is cls
+
+
+@pytest.mark.parametrize("name", ["Proof", "Counterexample", "Undecided", "fourier_check"])
+def test_what_proofs_are_made_of_stands_in_their_module(name: str) -> None:
+    with pytest.warns(FutureWarning, match=f"is mercer.proof.{name} now"):
+        assert getattr(mercer, name) is getattr(mercer.proof, name)
+
+
+def test_inner_packages_are_not_listed() -> None:
+    code = (
+        "import warnings, mercer; warnings.simplefilter('error', FutureWarning)\n"
+        "try: mercer.solvers\n"
+        "except FutureWarning as said: print('import mercer.solvers' in str(said))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "True"
+    assert not {"formula", "solvers"} & set(dir(mercer))
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ WORKS = {
     "labels in words": lambda: KernelSVC().fit(X, np.where(Y, "yes", "no")).classes_[0] == "no",
     "an expression to prove": lambda: mercer.prove("rbf + linear"),
     "a shape of images": lambda: (
-        mercer.TangentDistance(shape=(4, 4)) == mercer.TangentDistance(4, 4)
+        mercer.kernels.TangentDistance(shape=(4, 4)) == mercer.kernels.TangentDistance(4, 4)
     ),
     "fit returns the model": lambda: KernelRidge().fit(X, T).predict(X).shape == (40,),
 }
@@ -104,7 +104,7 @@ NAMES_THE_FIX = {
     "no sign of product": (lambda: parse("2 gaussian()"), r"written like '2\*gaussian"),
     "an open bracket": (lambda: parse("gaussian(1"), "'\\(' was never closed"),
     "data as kernel": (lambda: KernelSVC(X, Y).fit(X, Y), r"Data go to fit\(X, y\)|C must be"),
-    "a number as kernel": (lambda: KernelSVC(3).fit(X, Y), "must be a Kernel, an expression such"),
+    "a number as kernel": (lambda: KernelSVC(3).fit(X, Y), "is the kernel, got 3: C=3"),
     "a word before fit": (lambda: Gaussian("scale")(X), r"kernel\.fitted\(X\)"),
     "one row": (lambda: Gaussian()(X[0], X[1]), r"X\.reshape\(1, -1\) for one row"),
     "one column": (lambda: KernelRidge().fit(T, T), r"reshape\(-1, 1\)"),
@@ -144,7 +144,7 @@ NAMES_THE_FIX = {
     ),
     "a rule of thumb by name": (
         lambda: mercer.NadarayaWatsonRegressor(bandwidth="silverman").fit(X, T),
-        "one of 'loo', 'rule', or a number",
+        "one of 'auto', 'rule', or a number",
     ),
     "class_weight's typo": (lambda: KernelSVC(class_weight="balance").fit(X, Y), "'balanced'"),
     "coef_ of a Gaussian": (lambda: KernelSVC().fit(X, Y).coef_, "mercer.maps.NystromMap"),

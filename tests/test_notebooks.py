@@ -46,8 +46,8 @@ def test_kernels():
     assert "✓ a kernel" in page.text
     assert "✗ not a kernel" in shown(-Gaussian()).text
     assert "? not known to be a kernel" in shown(Sigmoid()).text
-    assert "✓ a kernel for x ≥ 0" in shown(mercer.Intersection()).text
-    assert "in at most" in shown(mercer.Wendland()).text
+    assert "✓ a kernel for x ≥ 0" in shown(mercer.kernels.Intersection()).text
+    assert "in at most" in shown(mercer.kernels.Wendland()).text
 
 
 def test_a_name_of_a_column_is_no_command():

@@ -337,14 +337,18 @@ def test_what_is_wrong_with_a_page_is_seen(tmp_path: Path, monkeypatch: pytest.M
     page = '<html lang="en"><title>a</title><main><h1>a</h1>{}</main></html>'
     (tmp_path / "a.html").write_text(page.format('<p style="width: 900px"><img src="b.png">'))
     (tmp_path / "search.html").write_text(page.format("<script>nothing()</script>"))
+    (tmp_path / "learn").mkdir()
+    box = '<div class="lab"><div class="mercer-live">x</div></div>'
+    (tmp_path / "learn" / "c.html").write_text(page.format(box))
     monkeypatch.setattr(look, "SITE", tmp_path)
     monkeypatch.setattr(look, "PICTURES", tmp_path / "look")
     monkeypatch.setattr(look, "SAMPLE", ("a.html",))
-    script, wide, again, light, dark, search = look.look([])
+    script, wide, again, light, dark, still, search = look.look([])
     assert re.match(r"a.html: \d+ pixels too wide for 390", wide)
     assert script == again == "search.html: error of a script: nothing is not defined"
     assert light.startswith("a.html, light, 1440: image-alt (critical, 1 times) <img")
     assert dark.startswith("a.html, dark, 390: image-alt")
+    assert still == "learn/c.html: without scripts 0 of 1 pictures, 1 empty figures"
     assert search == "the search for gaussian finds fewer than five pages"
     assert (tmp_path / "look" / "a-dark-390.png").exists()
 

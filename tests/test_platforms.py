@@ -54,9 +54,9 @@ PRINTS = """
 import mercer
 k = 0.5 * mercer.Gaussian(2.0) + mercer.Polynomial(2, offset=1.0)
 print(mercer.prove(k))
-print(mercer.prove(mercer.SquaredDistance()))
-print(mercer.prove(mercer.Similarity(min)))
-print(mercer.fourier_check(mercer.Gaussian(1.0), 1))
+print(mercer.prove(mercer.kernels.SquaredDistance()))
+print(mercer.prove(mercer.kernels.Similarity(min)))
+print(mercer.proof.fourier_check(mercer.Gaussian(1.0), 1))
 print(k.explain([[1.0, 2.0], [2.0, 3.0]]))
 print(mercer.stats.mmd_test([[0.0], [1.0], [2.0]], [[5.0], [6.0], [7.0]], permutations=20))
 print(mercer.data.xor())
@@ -135,6 +135,19 @@ def test_results_print_to_a_pipe_of_few_characters(encoding: str) -> None:
     said = run(PRINTS, PYTHONIOENCODING=encoding, PYTHONUTF8="0")
     assert "yes: a kernel" in said
     assert "no: not a kernel" in said
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+def test_the_command_prints_to_a_pipe_of_few_characters(encoding: str, tmp_path) -> None:
+    table = tmp_path / "größe.csv"
+    rows = [f"{i % 7},{i % 3},{'ja' if i % 2 else 'nein'}" for i in range(40)]
+    table.write_text("\n".join(["größe,β,kind", *rows]), encoding="utf-8")
+    options = ["--target", "kind", "--learner", "ridge", "--kernel", "linear"]
+    command = f"import sys; sys.argv[1:] = {['compare', str(table), *options]}"
+    program = f"{command}\nfrom mercer.cli import main\nmain()"
+    said = run(program, PYTHONIOENCODING=encoding, PYTHONUTF8="0")
+    assert "accuracy" in said
+    assert ("+-" in said) == (encoding == "ascii")
 
 
 def test_characters_are_spelled_out_only_where_they_are_missing() -> None:

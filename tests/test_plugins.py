@@ -87,6 +87,14 @@ def test_what_is_installed_is_found_by_name(site, tmp_path) -> None:
     assert "holds a KernelMean of the module mercer_example.learners" in said
     assert "install the package mercer-example" in said
     assert "damaged" not in said
+    asks = """
+from mercer.lab.compute.kernels import kernel, proof
+request = {"text": "2*cauchy(0.7)"}
+print(proof(request).facts["answer"], len(kernel(request).facts["numbers"]))
+"""
+    done = run(asks, site=site)
+    assert done.stdout.strip() == "kernel 2", done.stderr
+    assert "there is no kernel named 'cauchy'" in run(asks, site=None).stderr
     command = "import sys; from mercer.cli import main; main(sys.argv[1:])"
     table, model = str(tmp_path / "rows.jsonl"), str(tmp_path / "cli.mercer")
     options = ["--target", "kind", "--learner", "kernel-mean", "--kernel", "cauchy(1)"]
@@ -109,7 +117,7 @@ def test_a_plug_in_that_fails_is_named_and_left_out(site, tmp_path) -> None:
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[mercer.kernels]\nbroken = no_such_module\n")
-    done = run("import mercer; print(len(mercer.kernels.leaves()))", site=tmp_path)
+    done = run("import mercer; print(len(mercer.kernels.catalog.leaves()))", site=tmp_path)
     assert int(done.stdout) > 40
     assert "the plug-in 'no_such_module' cannot be imported" in done.stderr
 
@@ -161,7 +169,7 @@ def test_numbers_without_a_declaration_are_checked_all_the_same() -> None:
         with pytest.raises((TypeError, ValueError), match="shift must be"):
             Undeclared(2, shift="x")
     finally:
-        del mercer.kernels.LEAVES["undeclared"]
+        del mercer.kernels.catalog.LEAVES["undeclared"]
 
 
 def test_a_solver_is_checked_as_it_is_registered() -> None:

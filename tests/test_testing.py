@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from mercer import Gaussian, Gram, Linear, Polynomial, Precomputed, Similarity
+from mercer import Gaussian, Gram, Linear, Polynomial, Precomputed
 from mercer.formula.nodes import Formula, Input, const, dot, row_function, sqdist
 from mercer.gram.host import HostGram
-from mercer.kernels import Claim, Kernel, OpaqueKernel
+from mercer.kernels import Claim, Kernel, OpaqueKernel, Similarity
 from mercer.testing import check_engine, check_kernel, check_solver, oracle
 
 

@@ -124,7 +124,7 @@ def test_regret_is_what_was_lost_beyond_the_comparator():
     X, y = np.array([[2.0], [-0.5]]), np.array([1, -1])
     f = KernelExpansion(Linear(), np.array([[1.0]]), np.ones(1))
     assert theory.regret(f, X, y, [1.0, 1.0]) == pytest.approx(2.0 - 0.5)
-    with pytest.warns(DeprecationWarning, match=r"regret\(comparator, X, y, losses\) now"):
+    with pytest.warns(FutureWarning, match=r"regret\(comparator, X, y, losses\) now"):
         assert theory.regret([1.0, 1.0], f, X, y) == pytest.approx(2.0 - 0.5)
 
 

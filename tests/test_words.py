@@ -23,8 +23,10 @@ CLEAN = (
     "gram", "formula", "_machine", "_arrays.py", "_config.py", "_deprecated.py", "_examples.py",
     "_figures.py", "_json.py", "_lazy.py", "_linalg.py", "_notices.py", "_parameters.py",
     "_plugins.py", "_progress.py", "_steps.py", "_suggest.py", "_tiles.py", "__init__.py",
-    "expansion.py", "extend.py", "tuning.py",
+    "expansion.py", "extend.py", "tuning.py", "maps", "engines/cluster",
 )  # fmt: skip
+#: Packages whose docstrings and comments keep to the rules, and whose names do not yet.
+CLEAN_TEXT = ("engines/cuda",)
 #: What no docstring begins with.
 NO_BEGINNING = {
     "after", "also", "and", "as", "at", "before", "beside", "between", "beyond", "but", "by",
@@ -49,8 +51,8 @@ DIALECT = {
 NO_NAME = {"found", "own", "given", "made", "known"}
 
 
-def files() -> list[Path]:
-    paths = [SOURCE / name for name in CLEAN]
+def files(*parts: str) -> list[Path]:
+    paths = [SOURCE / name for name in parts]
     return sorted(f for path in paths for f in (path.rglob("*.py") if path.is_dir() else [path]))
 
 
@@ -110,7 +112,7 @@ def names(text: str) -> list[tuple[int, str]]:
 def test_words(rule) -> None:
     bad = [
         f"{path.relative_to(SOURCE)}:{line}: {words}"
-        for path in files()
+        for path in files(*CLEAN, *(() if rule is names else CLEAN_TEXT))
         for line, words in rule(path.read_text(encoding="utf-8"))
     ]
     assert bad == []

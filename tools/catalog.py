@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mercer.kernels import KERNELS, Kernel, Width, examples
+from mercer.kernels import Kernel, Width
+from mercer.kernels.catalog import KERNELS, examples
 from mercer.kernels.parameters import as_width
 
 ROOT = Path(__file__).resolve().parent.parent

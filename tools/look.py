@@ -1,9 +1,9 @@
 """Look at the built site in Chromium, from the file system: `python tools/look.py [page …]`.
 
 No page may scroll sideways, on a desk or on a phone, or report an error of a script. axe-core may
-find no serious violation on a page of each kind, in light on a desk and in dark on a phone. The
-search must find something. Pictures of the sample are left in build/look. Without Playwright,
-axe-core and Chromium nothing is looked at, and it says so.
+find no serious violation on a page of each kind, in light on a desk and in dark on a phone. Without
+scripts each figure is a still picture. The search must find something. Pictures of the sample are
+left in build/look. Without Playwright, axe-core and Chromium nothing is looked at, and it says so.
 """
 
 from __future__ import annotations
@@ -71,6 +71,18 @@ class Viewer:
                     yield f"{name}, {theme}, {size['width']}: {found}"
         page.close()
 
+    def stills(self, names: list[str]) -> Iterator[str]:
+        """Boxes of figures that are not one still picture where no scripts are run."""
+        page = self.browser.new_page(viewport=DESK, java_script_enabled=False)
+        for name in names:
+            page.goto(f"{SITE.as_uri()}/{name}", wait_until="load")
+            boxes = page.locator("div.lab").count()
+            seen = page.locator("div.lab img:visible").count()
+            empty = page.locator(".mercer-live:visible").count()
+            if seen != boxes or empty:
+                yield f"{name}: without scripts {seen} of {boxes} pictures, {empty} empty figures"
+        page.close()
+
     def search(self, word: str = "gaussian") -> Iterator[str]:
         """Whether the search finds pages without a server."""
         page, _ = self.opened(DESK)
@@ -87,7 +99,7 @@ READY = """async () => {
     await globalThis.MathJax?.startup?.promise;
     const said = () => document.querySelector(".search-summary")?.textContent ?? "";
     if (location.search.includes("q="))
-        while (!/found|did not match/.test(said()))
+        for (let tries = 0; tries < 400 && !/found|did not match/.test(said()); tries++)
             await new Promise((done) => setTimeout(done, 50));
 }"""
 
@@ -115,6 +127,7 @@ def look(names: list[str]) -> list[str]:
         found = [one for size in (DESK, PHONE) for one in viewer.widths(names or everything, size)]
         for size, theme in ((DESK, "light"), (PHONE, "dark")):
             found += viewer.violations(names or list(SAMPLE), size, theme)
+        found += viewer.stills(names or [name for name in everything if name.startswith("learn/")])
         found += viewer.search()
         browser.close()
     return found

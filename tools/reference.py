@@ -13,7 +13,8 @@ from types import ModuleType
 from typing import Any
 
 import mercer
-from mercer.kernels import KERNELS, Kernel
+from mercer.kernels import Kernel
+from mercer.kernels.catalog import KERNELS
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 #: Modules in the order in which a reader meets them, and what each is for.

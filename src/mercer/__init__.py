@@ -19,10 +19,15 @@ from mercer._lazy import ImportHints, by_name, in_stub, unknown
 
 __version__ = "0.2.0"
 
-#: Names and the modules that have them, from the stub; those of kernels are in their catalog.
+#: Names and the modules that have them, from the stub.
 _HOME = in_stub(__name__)
 _MODULES = [name for name, module in _HOME.items() if module == __name__]
 _load = by_name(__name__, _HOME, _MODULES)
+#: Names of version 0.2 that stand in a module only, as most kernels do.
+_MOVED = {
+    **dict.fromkeys(("Counterexample", "Proof", "Undecided", "fourier_check"), "mercer.proof"),
+    **dict.fromkeys(("formula", "solvers"), "mercer"),
+}
 sys.meta_path.append(ImportHints)
 
 
@@ -31,14 +36,32 @@ def __getattr__(name: str) -> Any:
         return __dir__()
     if name.startswith("_"):  # a module that is yet to be imported: nobody needs a hint
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    if name[:1].isupper() and name not in _HOME:
-        from mercer import kernels
-
-        if name in kernels.KERNELS:
-            return globals().setdefault(name, getattr(kernels, name))
     if name in _HOME:
         return _load(name)
+    home = _former_home(name)
+    if home is not None:
+        return home
     raise unknown(__name__, name, __dir__(), _elsewhere(name))
+
+
+def _former_home(name: str) -> Any:
+    """Find what version 0.2 had under that name, and warn of where it is now; None if nothing."""
+    from importlib import import_module
+
+    from mercer._deprecated import warn_of
+
+    module = _MOVED.get(name)
+    if module == __name__:
+        warn_of(f"mercer.{name}", f"`import mercer.{name}`", "what packages may use is in extend")
+        return import_module(f"{__name__}.{name}")
+    if module is None and name[:1].isupper():
+        from mercer.kernels.catalog import KERNELS
+
+        module = "mercer.kernels" if name in KERNELS else None
+    if module is None:
+        return None
+    warn_of(f"mercer.{name}", f"{module}.{name}")
+    return getattr(import_module(module), name)
 
 
 def _elsewhere(name: str) -> str:
@@ -50,7 +73,7 @@ def _elsewhere(name: str) -> str:
     called = CALLED_HERE.get(name, name)
     if called in __dir__():
         return ""
-    for module in (f"mercer.{part}" for part in _MODULES if part != "solvers"):
+    for module in (f"mercer.{part}" for part in _MODULES):
         try:
             names = dir(import_module(module))
         except ModuleNotFoundError:  # an extra that is not installed
@@ -61,6 +84,4 @@ def _elsewhere(name: str) -> str:
 
 
 def __dir__() -> list[str]:
-    from mercer import kernels
-
-    return sorted([*_HOME, *kernels.KERNELS, "__version__"])
+    return sorted([*_HOME, "__version__"])

@@ -1,7 +1,6 @@
 # What type checkers see, and what `__init__.py` loads on first use.
 from mercer import data as data
 from mercer import extend as extend
-from mercer import formula as formula
 from mercer import gram as gram
 from mercer import kernels as kernels
 from mercer import learners as learners
@@ -12,7 +11,6 @@ from mercer import proof as proof
 from mercer import reasons as reasons
 from mercer import report as report
 from mercer import selection as selection
-from mercer import solvers as solvers
 from mercer import stats as stats
 from mercer import store as store
 from mercer import testing as testing
@@ -30,8 +28,20 @@ from mercer.expansion import KernelExpansion as KernelExpansion
 from mercer.gram import Gram as Gram
 from mercer.gram import distance_to_mean as distance_to_mean
 from mercer.kernels import Kernel as Kernel
+from mercer.kernels import names as _names  # noqa: F401
 from mercer.kernels import parse as parse
-from mercer.kernels.names import *  # noqa: F403
+from mercer.kernels.columnwise import ChiSquared as ChiSquared
+from mercer.kernels.columnwise import Periodic as Periodic
+from mercer.kernels.dots import Cosine as Cosine
+from mercer.kernels.dots import Linear as Linear
+from mercer.kernels.dots import Polynomial as Polynomial
+from mercer.kernels.dots import Sigmoid as Sigmoid
+from mercer.kernels.opaque import Precomputed as Precomputed
+from mercer.kernels.radial.smooth import Gaussian as Gaussian
+from mercer.kernels.radial.smooth import Laplacian as Laplacian
+from mercer.kernels.radial.smooth import Matern as Matern
+from mercer.kernels.radial.smooth import RationalQuadratic as RationalQuadratic
+from mercer.kernels.strings.grams import Spectrum as Spectrum
 from mercer.learners import DeformableTemplateClassifier as DeformableTemplateClassifier
 from mercer.learners import GaussianProcessClassifier as GaussianProcessClassifier
 from mercer.learners import GaussianProcessRegressor as GaussianProcessRegressor
@@ -58,10 +68,6 @@ from mercer.learners import RFMClassifier as RFMClassifier
 from mercer.learners import RFMRegressor as RFMRegressor
 from mercer.learners import SpectralClustering as SpectralClustering
 from mercer.learners.intervals.calibration import calibrate as calibrate
-from mercer.proof import Counterexample as Counterexample
-from mercer.proof import Proof as Proof
-from mercer.proof import Undecided as Undecided
-from mercer.proof import fourier_check as fourier_check
 from mercer.proof import prove as prove
 from mercer.proof import repair as repair
 from mercer.reasons import explain_rows as explain_rows

@@ -10,9 +10,15 @@ from typing import Final
 
 # --- K on the host: bench/gaussian_gram.py, bench/toll.py, bench/shapes.py -----------------------
 
-#: Rows of a panel under a matrix product, or of one of Φ, at most, and rows below which a product
-#: runs at half the rate.
-PRODUCT_ROWS, FULL_RATE_ROWS = 1024, 256
+#: Rows of a panel under a matrix product, or of one of Φ, at most; rows that wait for one product
+#: together.
+PRODUCT_ROWS = 1024
+#: Rows of a panel whose temporaries stay in a core's cache; below that many a product runs at half
+#: the rate.
+PANEL_ROWS = 256
+#: Rows of a block that is computed because some of its rows are needed, or is multiplied column by
+#: column: a product makes them in about 0.2 ms, and packing what it reads pays from here on.
+SMALL_BLOCK_ROWS = 64
 #: Rows that show where all of them are: how far from 0, which columns are in use.
 SAMPLE_ROWS = 128
 #: Rows and columns of a tile of a loop over pairs that goes through memory: it stays in the cache.
@@ -39,6 +45,9 @@ DIRECT_COLUMNS, SMALL_WORK = 16, 200_000
 #: The largest share of the memory limit that a copy of an operand in another form may take, or
 #: what is made of it at a time, or a preconditioner; products take most of the rest.
 COPY_SHARE = 0.125
+#: The share of the memory limit, or of a device's memory, for the one large array of a computation
+#: beside its data: tiles beside weights, a basis, rows at rest on a device, the text of a file.
+WORK_SHARE = 0.25
 #: Rows, and numbers, handled at a time where a pass over the data needs a temporary copy: these
 #: stay in the second-level cache.
 COPIED_ROWS, COPIED_NUMBERS = 2048, 1 << 15
@@ -50,8 +59,6 @@ COPIED_ROWS, COPIED_NUMBERS = 2048, 1 << 15
 SPARSE_IN_LOOPS, SPARSE_BOTH, SPARSE_ONE = 0.2, 0.05, 0.15
 #: Columns from which on both stay sparse: dense tiles are far larger than the tiles of K over them.
 SPARSE_COLUMNS = 4096
-#: Multiplications from which a compiled loop makes the product: SciPy takes 1 ms for them.
-SPARSE_LOOP_WORK = 2e5
 #: Rows and columns of a tile where sparse rows are scattered: the longer a row of sums, the longer
 #: the inner loops; 4096 sums stay in the first-level cache, 32 kB in double precision.
 SCATTERED_TILE = (64, 4096)
@@ -59,25 +66,18 @@ SCATTERED_TILE = (64, 4096)
 #: column that two rows have in common, or per number of the row x; and per pair. 3000 × 784 numbers
 #: of which 19 % are not 0 take 0.55 of the time in panels.
 SCATTERED_COST, PANELED_COST = (16.0, 3.0), (2.5, 10.0)
-#: Rows of X from which on panels are filled, and columns whose panels stay in a near cache.
-SPARSE_PANEL_ROWS, SPARSE_PANEL_COLUMNS = 64, 2048
+#: Columns whose panels stay in a near cache.
+SPARSE_PANEL_COLUMNS = 2048
 #: Bytes of a panel per column: with 256, sums and a line of it fit the registers of any processor.
 SPARSE_PANEL_BYTES = 256
 
 # --- rows of K one by one: bench/_svc.py -------------------------------------------------------
 
-#: Columns from which ‖x − z‖² is faster by a product than by differences: with 64 to 150 columns a
-#: fit takes 0.85 to 0.9 of the time, with 300 nearly the same.
-NORM_COLUMNS = 64
-#: The largest share of the memory limit that a copy of the rows with their norms may take.
-NORM_COPY_SHARE = 1 / 16
-#: How many times the usual error rows of K may have that a solver begins with.
-ROUGH_START = 10
 #: Words of four bytes in a row from which sums of bytes pay: with fewer, columns are few in
 #: float32, too.
 BYTE_WORDS = 16
 #: Squared norms beyond this are too near to the end of float32's range.
-LARGEST_SINGLE = 1e30
+LARGEST_SINGLE: Final = 1e30
 #: Rows on a grid are about as far from 0 as from one another where it begins this near, in steps.
 NEAR_STEPS = 256
 
@@ -106,10 +106,8 @@ FEW_OUTPUTS = 4
 
 # --- gradients of K: bench/reasons.py ----------------------------------------------------------
 
-#: The share of the memory limit from which on tiles are made to fit beside W.
-GRADIENT_TILE_SHARE = 0.25
-#: Rows of a tile that is multiplied column by column, and the threads that room is left for.
-GRADIENT_ROWS, GRADIENT_THREADS = 64, 8
+#: Threads that memory is left for.
+GRADIENT_THREADS = 8
 #: Arrays of the size of a tile per column, arrays of the size of the slopes that one gradient
 #: takes, and bytes of an entry of K, of its product with W, and of what they are made of: counted
 #: from the code.
@@ -122,8 +120,6 @@ GRADIENT_ENTRY_BYTES: Final = 48
 #: Rows of K and number of problems up to which LIBSVM is called, without importing Numba: it takes
 #: 0.3 ms for 50 rows and 0.5 ms for 200; compiled loops half of that, after half a second.
 SVM_SMALL_ROWS, SVM_SMALL_PROBLEMS = 200, 6
-#: Steps of SMO in NumPy, 20 µs each, after which compiled loops take over.
-SVM_PLAIN_STEPS = 2000
 #: Rows of the largest problem × columns (counted as at least the second number) from which rows of
 #: K are computed in float32 first: below, computing rows is the smaller part of the time.
 SVM_SINGLE, SVM_FEW_COLUMNS = 32_000, 32
@@ -146,9 +142,6 @@ SVM_SHORT_ROWS = 10_000
 SVM_CHUNKS, SVM_CHUNK_ROWS = 8, 8192
 #: Rows from which a problem shrinks, and steps between two looks at which rows could leave.
 SVM_SHRINK_ROWS, SVM_SHRINK_PERIOD = 500, 1000
-#: Rows of a block of K that a Gram computes where the kernel has no row function: it takes 0.2 ms
-#: for few rows, and most of those that violate the conditions now are needed later.
-SVM_BLOCK_ROWS = 64
 #: Steps of SMO between Newton steps on the free variables, and how many operations these may take
 #: per step and row: SMO takes 8, but a factorization a tenth of the time for each. With 5,000 and
 #: 8, a cubic kernel of a standardized table with C = 30 takes 15 million steps instead of one.
@@ -167,6 +160,14 @@ SVM_DUPLICATE_SAMPLE = 512
 #: Rows up to which a solver with an N×N matrix is chosen: with more it takes minutes, and centers
 #: take seconds. An engine with a factorization of its own may have an "exact rows" of its own.
 EXACT_ROWS = 20_000
+#: Rows, drawn with a fixed seed, on which numbers are chosen for all: their eigenvectors take 0.3 s
+#: on one core.
+CHOOSING_ROWS = 1024
+#: Steps of a loop in NumPy or Python, 4 to 20 µs each, from which compiled loops take over: the
+#: import of Numba takes as long as a hundred thousand of them.
+PLAIN_STEPS = 2000
+#: How often a solution is corrected by its own residual at most.
+CORRECTIONS = 4
 #: Numbers of a matrix from which on threads share its product: below, starting them costs more.
 THREADED_ELEMENTS = 500_000
 
@@ -189,8 +190,6 @@ SPECTRUM_ROWS, SPECTRUM_TIMES = 4000, 20
 #: Rounding units of the largest eigenvalue below which an eigenvalue in single precision is 0. The
 #: bound that proofs give, N units, would take a good part of the spectrum for noise.
 NULL_UNITS = 10
-#: Rows handled at a time where a pass over a matrix needs temporaries.
-MATRIX_PANEL_ROWS = 512
 #: Rows of a square block of a symmetric matrix at most, so that it stays in the cache.
 SQUARE_ROWS = 320
 #: Columns up to which BLAS multiplies a symmetric matrix by one after the other. With one thread
@@ -211,8 +210,6 @@ PIVOTED_CONDITION = {8: 1e-6, 4: SINGLE_NOISE}
 #: Columns that are added at a time, and the share of N that they may come to. 3000 × 2 numbers take
 #: 29 ms with 64 columns and 48 ms with 128; 4000 × 20 numbers the same time with both.
 PIVOTED_COLUMNS, PIVOTED_SHARE = 64, 0.2
-#: How often a solution is corrected at most.
-PIVOTED_CORRECTIONS = 3
 #: What decides between steps and a factor, of which only ratios count: operations per second of a
 #: factorization in single precision, and of adding columns; bytes per second of a matrix from
 #: memory; bytes that a refined factorization reads and writes per entry; bytes of one
@@ -226,8 +223,9 @@ VECTOR_BYTES, STEP_SECONDS = 22e9, 2e-4
 STALLED_STEPS, STALLED_GAIN = 100, 1e-10
 #: The same steps for the normal equations of centers, which rounding ends earlier.
 CENTER_STALLED_STEPS = 10
-#: A true residual above this is warned of, if a smaller one was asked for.
-ROUGH_RESIDUAL = 1e-4
+#: A relative residual, or a distance from the least objective, above which a solution is warned of
+#: where a smaller one was asked for.
+ROUGH_GAP = 1e-4
 #: Operations of the normal matrix of centers from which on conjugate gradients take less time.
 NORMAL_MATRIX_FLOPS = 4e14
 #: Bytes per pair of centers: four arrays in double precision, counted from the code.
@@ -246,8 +244,6 @@ PRECONDITIONER_MATRICES: Final = 8
 INDEFINITE_SHARE = 1e-4
 #: The share of a Newton step's gain that conjugate gradients may leave, far from the optimum.
 LOOSEST_STEP = 0.25
-#: Where single precision ends, an objective this near to its minimum (relative) is near enough.
-ROUGH_OBJECTIVE = 1e-4
 
 # --- eigenvectors, groups, warps: bench/scaling.py -------------------------------------------
 
@@ -256,8 +252,6 @@ ROUGH_OBJECTIVE = 1e-4
 SPECTRAL_DENSE_ROWS, SPECTRAL_DENSE_SHARE = 500, 0.125
 #: ‖Ax − θx‖ relative to the largest θ where products end, and where an eigenvalue is 0.
 SPECTRAL_RESIDUAL = {"float64": 1e-12, "float32": 1e-6}
-#: The share of the memory limit for the basis of the products.
-BASIS_MEMORY_SHARE = 0.2
 #: Vectors of a block where products are cheap, enough to use K while it is in the cache; as many
 #: are kept at a restart beyond those wanted, and separate the last ones from the rest. Vectors of
 #: the basis at most, as a multiple of those kept.
@@ -269,8 +263,8 @@ EQUAL_EIGENVALUES = 1e-6
 PREIMAGE_STEPS, PREIMAGE_STEP = 1000, 1e-10
 #: Arrays of examples × groups per start of k-means that are there at once, counted from the code.
 LLOYD_ARRAYS: Final = 6
-#: Images that are warped at a time, and the relative gain below which a step is the last.
-WARP_IMAGES, WARP_GAIN = 256, 1e-3
+#: The relative gain below which a step of a warp is the last.
+WARP_GAIN = 1e-3
 
 # --- neighbors: bench/shapes.py, bench/neighbors_mnist.py --------------------------------------
 
@@ -302,24 +296,16 @@ QUERY_NUMBERS, QUERY_FLOPS = 1 << 17, 1e10
 #: operations that `threads_for` counts.
 PANEL_FLOP_COST, PACKING_COST, HALVING_COST = 0.4, 10.0, 100.0
 #: Magnitudes within which squares are far from the ends of float32, and rows are not scaled.
-UNSCALED_RANGE = 2.0**-40, 2.0**40
-#: Queries that share a block of K where k of listed pairs is computed: their neighbors overlap, and
-#: a larger block has more columns that few of its rows need.
-LISTED_BLOCK_ROWS = 64
+UNSCALED_RANGE: Final = 2.0**-40, 2.0**40
 
 # --- perceptrons: bench/freund_schapire.py ---------------------------------------------------
 
-#: Rows that wait for one product together: more rows, a better shape of the product.
-WALK_ROWS = 4096
 #: Rows walked in sequence, with scores that were computed together, and rows of a thread at least:
 #: fewer cost more small products, which run at half the rate, more cost longer columns of K.
 LEAF_ROWS = 256
 #: Updates within the rows of a leaf after which K of all of them is computed, not one column per
 #: update: calls for columns cost more than the kernel, and most leaves of a later pass have none.
 LEAF_UPDATES = 2
-#: Scores of one pass from which its loops are compiled: in Python a score takes 4 µs, and the
-#: import of Numba takes as long as a hundred thousand of them.
-COMPILED_SCORES = 2000
 #: A point whose squared distance to the span of the others is below this share of k(x, x) is not
 #: independent of them.
 INDEPENDENT_SHARE = 1e-8

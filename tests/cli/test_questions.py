@@ -14,6 +14,7 @@ import pytest
 
 import mercer as package
 from mercer import data
+from mercer.data.toys import TOYS
 
 
 @pytest.mark.parametrize(
@@ -105,8 +106,8 @@ def test_explain_models_without_a_pipeline(mercer, tmp_path: Path) -> None:
 
 def test_data_lists_and_makes_sets(mercer, tmp_path: Path) -> None:
     listed = mercer("data").stdout
-    assert all(name in listed for name in ("digits", *data.TOYS))
-    assert set(json.loads(mercer("data", "--json").stdout)) == {"digits", *data.TOYS}
+    assert all(name in listed for name in ("digits", *TOYS))
+    assert set(json.loads(mercer("data", "--json").stdout)) == {"digits", *TOYS}
     done = mercer("data", "moons", "--rows", "7", "--noise", "0.3", "--seed", "2", "--out", "-")
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     X, y = data.moons(7, noise=0.3, random_state=2)

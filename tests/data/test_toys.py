@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import Gaussian, Linear, data, theory
+from mercer.data.toys import TOYS
 from mercer.maps import PolarMap
 
 
@@ -30,7 +31,7 @@ def test_spirals_become_linear_in_polar_coordinates():
 
 @pytest.mark.parametrize("name", ["moons", "checkerboard"])
 def test_curved_classes_need_a_kernel(name):
-    X, y = data.TOYS[name](80, noise=0.0)
+    X, y = TOYS[name](80, noise=0.0)
     assert not theory.separability(Linear(), X, y, fit_intercept=True)
     assert theory.separability(Gaussian(0.2), X, y)
 
@@ -44,9 +45,9 @@ def test_the_three_regressions_of_the_lecture():
     assert abs(np.corrcoef(x[:, 0], y)[0, 1]) < 0.05
 
 
-@pytest.mark.parametrize("name", sorted(data.TOYS))
+@pytest.mark.parametrize("name", sorted(TOYS))
 def test_same_seed_same_data_and_bad_sizes_are_named(name):
-    make = data.TOYS[name]
+    make = TOYS[name]
     a, b = make(30, noise=0.1, random_state=3), make(30, noise=0.1, random_state=3)
     assert all((u == v).all() for u, v in zip(a, b, strict=True))
     assert not (a[0] == make(30, noise=0.1, random_state=4)[0]).all()

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from mercer import Gaussian, Hamming, Linear, Polynomial
+from mercer import Gaussian, Linear, Polynomial
 from mercer.formula import ROOT, Formula, Input, at_diagonal, statistics
 from mercer.formula.inputs import Columns
 from mercer.formula.nodes import (
@@ -23,7 +23,7 @@ from mercer.formula.nodes import (
     sqdist,
     sqnorm,
 )
-from mercer.kernels import parse
+from mercer.kernels import Hamming, parse
 
 
 def test_equal_formulas_are_one_object() -> None:

@@ -74,12 +74,15 @@ def distance_kernels(place: str, columns: int):
             lambda g: (1 + np.sqrt(3 * squared(g)) / s) * np.exp(-np.sqrt(3 * squared(g)) / s),
         ),
         (mercer.RationalQuadratic(0.7, s), lambda g: (1 + squared(g) / (1.4 * s**2)) ** -0.7),
-        (mercer.Epanechnikov(2 * s), lambda g: np.maximum(1 - squared(g) / (4 * s**2), 0)),
+        (mercer.kernels.Epanechnikov(2 * s), lambda g: np.maximum(1 - squared(g) / (4 * s**2), 0)),
         (
-            mercer.Wendland(0, 3 * s),
+            mercer.kernels.Wendland(0, 3 * s),
             lambda g: np.maximum(1 - np.sqrt(squared(g)) / (3 * s), 0) ** 2,
         ),
-        (mercer.BSpline(1, 3 * s), lambda g: np.maximum(1 - np.abs(g) / (3 * s), 0).prod(-1)),
+        (
+            mercer.kernels.BSpline(1, 3 * s),
+            lambda g: np.maximum(1 - np.abs(g) / (3 * s), 0).prod(-1),
+        ),
         (
             Periodic(1.3 * s, np.sqrt(columns)),
             lambda g: np.exp(-2 * (np.sin(np.pi * g / (1.3 * s)) ** 2).sum(-1) / columns),
@@ -184,7 +187,7 @@ def test_a_center_takes_no_digits_of_rows_near_zero() -> None:
     d = X.astype(np.longdouble) @ X.T.astype(np.longdouble)
     n = np.diag(d)
     expected = (d / (n[:, None] + n[None, :] - d)).astype(float)
-    k = Laplacian(1e6) + mercer.Tanimoto()
+    k = Laplacian(1e6) + mercer.kernels.Tanimoto()
     found = k(X) - np.exp(-1e6 * np.sqrt((gaps(X, X) ** 2).sum(-1))).astype(float)
     assert np.abs(found - expected).max() <= LIMIT["float64"]
 
@@ -192,7 +195,7 @@ def test_a_center_takes_no_digits_of_rows_near_zero() -> None:
 def test_what_k_reads_of_other_rows_is_not_as_long_as_these() -> None:
     X = 1e-6 * RNG.normal(size=(300, 60))
     X[1] = X[0]
-    k = mercer.Wendland(0, 1e-5) + mercer.Cosine().normalized()  # of rows of length 1
+    k = mercer.kernels.Wendland(0, 1e-5) + mercer.Cosine().normalized()  # of rows of length 1
     assert k(X)[0, 1] == pytest.approx(2.0, abs=1e-12)
 
 
@@ -206,7 +209,7 @@ def test_the_method_follows_the_data() -> None:
     assert kinds(Gaussian(8.0), wide.astype(np.float32)) == ["product"]
     assert kinds(Gaussian(0.01), wide.astype(np.float32)) == ["repaired"]
     assert kinds(Laplacian(), wide) == ["repaired"]
-    assert kinds(mercer.Uniform(8.0), wide) == ["repaired"]
+    assert kinds(mercer.kernels.Uniform(8.0), wide) == ["repaired"]
     huge = (1e25 * wide).astype(np.float32)
     assert kinds(Gaussian(8.0), huge) == ["direct"]
     np.testing.assert_array_equal(Gaussian(8.0)(huge), np.eye(100))
@@ -227,7 +230,7 @@ def test_tiny_vectors_have_an_angle() -> None:
     """‖x‖² ‖z‖² underflows in float32 long before x is zero."""
     rows = np.array([[1e-13, 0.0], [1e-13, 1e-13], [0.0, 0.0]], dtype=np.float32)
     expected = [[1.0, 0.75, 0.5], [0.75, 1.0, 0.5], [0.5, 0.5, 0.5]]
-    np.testing.assert_allclose(mercer.ArcCosine(0)(rows), expected, atol=1e-6)
+    np.testing.assert_allclose(mercer.kernels.ArcCosine(0)(rows), expected, atol=1e-6)
     np.testing.assert_allclose(mercer.Cosine()(rows)[0, 1], np.sqrt(0.5), atol=1e-6)
 
 
@@ -274,15 +277,15 @@ def rows_that_cancel(rng, n: int, columns: int) -> np.ndarray:
 
 def kernel_of_width(rng, width: float) -> mercer.Kernel:
     made = [
-        lambda: mercer.SquaredDistance(),
-        lambda: mercer.NegativeSquaredDistance(),
-        lambda: mercer.SquaredDistance() * mercer.SquaredDistance(),
+        lambda: mercer.kernels.SquaredDistance(),
+        lambda: mercer.kernels.NegativeSquaredDistance(),
+        lambda: mercer.kernels.SquaredDistance() * mercer.kernels.SquaredDistance(),
         lambda: Gaussian(width),
         lambda: mercer.RationalQuadratic(0.7, width),
         lambda: mercer.Matern(2.5, width),
-        lambda: mercer.Wendland(1, width),
-        lambda: mercer.Tricube(width),
-        lambda: mercer.SquaredDistance() + Gaussian(width),
+        lambda: mercer.kernels.Wendland(1, width),
+        lambda: mercer.kernels.Tricube(width),
+        lambda: mercer.kernels.SquaredDistance() + Gaussian(width),
     ]
     return made[rng.integers(len(made))]()
 

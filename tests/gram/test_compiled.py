@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer import Gaussian, Gram, Laplacian, Linear, Polynomial, Similarity
+from mercer import Gaussian, Gram, Laplacian, Linear, Polynomial
 from mercer.formula import ROOT, Formula
 from mercer.formula.nodes import X_J, Z_J, dot, reduce_columns
 from mercer.gram.cpu import compiled
@@ -19,7 +19,7 @@ from mercer.gram.cpu.numba_header import header
 from mercer.gram.cpu.numba_source import NUMBA, render
 from mercer.gram.host import HostGram
 from mercer.gram.rows import CHUNK
-from mercer.kernels import parse
+from mercer.kernels import Similarity, parse
 from mercer.testing import oracle
 
 RNG = np.random.default_rng(4)
@@ -79,14 +79,14 @@ FORMULAS = {
     "repaired": (Laplacian(), WIDE, False),
     "l1 over many columns": (Laplacian(0.1, norm=1), WIDE, False),
     "linf": (Laplacian(0.5, norm="inf"), NARROW, False),
-    "prod and pow": (mercer.BSpline(3, 2.0), NARROW, False),
-    "prod over many columns": (mercer.BSpline(1, 9.0), WIDE, False),
+    "prod and pow": (mercer.kernels.BSpline(3, 2.0), NARROW, False),
+    "prod over many columns": (mercer.kernels.BSpline(1, 9.0), WIDE, False),
     "log": (mercer.RationalQuadratic(1e3, 2.0), NARROW, False),
     "div": (mercer.ChiSquared(0.2), NARROW, False),
-    "eq and mean": (mercer.Hamming(), WIDE, False),
-    "row values": (mercer.Tanimoto() + Polynomial(3, 1.0).normalized(), NARROW, False),
-    "step": (mercer.Uniform(1.3) * Linear() - Gaussian(), NARROW, False),
-    "power": (mercer.PowerExponential(1.7, 1.2, norm=1.5), NARROW, False),
+    "eq and mean": (mercer.kernels.Hamming(), WIDE, False),
+    "row values": (mercer.kernels.Tanimoto() + Polynomial(3, 1.0).normalized(), NARROW, False),
+    "step": (mercer.kernels.Uniform(1.3) * Linear() - Gaussian(), NARROW, False),
+    "power": (mercer.kernels.PowerExponential(1.7, 1.2, norm=1.5), NARROW, False),
     "everything else": (odd_operations(), NARROW, False),
 }
 

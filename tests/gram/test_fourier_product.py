@@ -14,7 +14,7 @@ def eager(monkeypatch):
     """A series wherever there is one, in several steps."""
     monkeypatch.setattr(fourier_product, "WAVE_PAIRS", 0)
     monkeypatch.setattr(fourier_product, "PRICE", Price(1e-9, 0.0))
-    monkeypatch.setattr(fourier_product, "MATRIX_PANEL_ROWS", 32)
+    monkeypatch.setattr(fourier_product, "PANEL_ROWS", 32)
 
 
 KERNELS = [

@@ -3,16 +3,9 @@
 import numpy as np
 import pytest
 
-from mercer import (
-    Gaussian,
-    Laplacian,
-    Linear,
-    Periodic,
-    Polynomial,
-    PowerExponential,
-    RationalQuadratic,
-)
+from mercer import Gaussian, Laplacian, Linear, Periodic, Polynomial, RationalQuadratic
 from mercer.gram.host import HostGram
+from mercer.kernels import PowerExponential
 
 
 @pytest.mark.parametrize(

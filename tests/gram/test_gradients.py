@@ -135,7 +135,7 @@ def test_frames_sparse_rows_and_single_precision():
 
 def test_what_has_no_gradient_says_so():
     with pytest.raises(TypeError, match="no gradient"):
-        KernelExpansion(mercer.Similarity(lambda x, z: 1.0), POINTS, COEF).gradient(X)
+        KernelExpansion(mercer.kernels.Similarity(lambda x, z: 1.0), POINTS, COEF).gradient(X)
     for kernel in (mercer.Linear().warp(lambda X: X**2), mercer.Linear().reweight(np.ravel)):
         with pytest.raises(TypeError, match="no gradient"):
             KernelExpansion(kernel, POINTS[:, :1], COEF).gradient(X[:, :1])

@@ -12,9 +12,9 @@ import scipy.sparse as sp
 
 import mercer
 import mercer.tuning as tuning
-from mercer import Gaussian, Laplacian, Polynomial, Similarity
+from mercer import Gaussian, Laplacian, Polynomial
 from mercer.gram import plan
-from mercer.kernels import parse
+from mercer.kernels import Similarity, parse
 
 RNG = np.random.default_rng(9)
 
@@ -106,6 +106,7 @@ SCRIPT = """
     import threading, time
     import numpy as np
     import mercer
+    from mercer.kernels import Similarity
 
     LIMIT = 100_000_000
 
@@ -122,7 +123,7 @@ SCRIPT = """
         (mercer.Gaussian(6.0), X, V),
         (mercer.Gaussian(6.0) + mercer.Polynomial(2) * mercer.Laplacian(), X, V),
         (mercer.Periodic(3.0), X[:1500, :8], V[:1500]),
-        (mercer.Similarity(lambda A, B: np.ones((len(A), len(B))), blocks=True), words, V[:3000]),
+        (Similarity(lambda A, B: np.ones((len(A), len(B))), blocks=True), words, V[:3000]),
     ]
     import numba
     import mercer.gram.cpu.loops, mercer._machine.lanes

@@ -217,7 +217,7 @@ def test_explain_shows_every_part() -> None:
     far = k.explain(wide)
     assert any("near pairs by direct differences" in s for s in far.sources)
     assert "centered" in str(Gaussian(4.0).explain(wide))
-    black = mercer.Similarity(max).explain([1, 2, 3])
+    black = mercer.kernels.Similarity(max).explain([1, 2, 3])
     assert "blocks of an opaque kernel" in str(black)
 
 

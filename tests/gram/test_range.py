@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mercer import ArcCosine, Gaussian, Intersection, Linear, Polynomial, SquaredDistance
-from mercer.kernels import Kernel, parse
+from mercer import Gaussian, Linear, Polynomial
+from mercer.kernels import ArcCosine, Intersection, Kernel, SquaredDistance, parse
 
 X = np.full((4, 3), 1e3)
 SMALL = np.full((2, 3), 1.0)

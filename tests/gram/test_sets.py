@@ -6,11 +6,11 @@ import math
 import numpy as np
 import pytest
 
-from mercer import Anova
 from mercer._tiles import Scratch
 from mercer.formula import pairwise_mp
 from mercer.formula.nodes import ROOT, X_J, reduce_columns
 from mercer.gram.row_values import over_sets
+from mercer.kernels import Anova
 
 RNG = np.random.default_rng(3)
 

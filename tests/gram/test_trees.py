@@ -110,19 +110,22 @@ LEAVES: list[tuple[Kernel, Function]] = [
         lambda X, Z: np.exp(-0.5 * ((gap(X, Z)[:, :, :3] / SIGMAS) ** 2).sum(-1)),
     ),
     (mercer.Laplacian(0.7), lambda X, Z: np.exp(-0.7 * norm2(X, Z))),
-    (mercer.PowerExponential(1.3, 0.8), lambda X, Z: np.exp(-((norm2(X, Z) / 1.3) ** 0.8))),
+    (mercer.kernels.PowerExponential(1.3, 0.8), lambda X, Z: np.exp(-((norm2(X, Z) / 1.3) ** 0.8))),
     (mercer.Laplacian(0.3, norm=1), lambda X, Z: np.exp(-0.3 * np.abs(gap(X, Z)).sum(-1))),
     (
         mercer.Laplacian(0.7, norm="inf").on([0, 1]),
         lambda X, Z: np.exp(-0.7 * np.abs(gap(X, Z)[:, :, :2]).max(-1)),
     ),
-    (mercer.BSpline(1, 3.0), lambda X, Z: np.maximum(1 - np.abs(gap(X, Z)) / 3, 0).prod(-1)),
-    (mercer.BSpline(3, 2.0), lambda X, Z: cubic_spline(gap(X, Z) / 2).prod(-1)),
     (
-        mercer.Bilinear(MATRIX).on([0, 1, 2]),
+        mercer.kernels.BSpline(1, 3.0),
+        lambda X, Z: np.maximum(1 - np.abs(gap(X, Z)) / 3, 0).prod(-1),
+    ),
+    (mercer.kernels.BSpline(3, 2.0), lambda X, Z: cubic_spline(gap(X, Z) / 2).prod(-1)),
+    (
+        mercer.kernels.Bilinear(MATRIX).on([0, 1, 2]),
         lambda X, Z: X[:, :3] @ MATRIX @ Z[:, :3].T,
     ),
-    (mercer.Constant(0.7), lambda X, Z: np.full((len(X), len(Z)), 0.7)),
+    (mercer.kernels.Constant(0.7), lambda X, Z: np.full((len(X), len(Z)), 0.7)),
     (mercer.Matern(0.5, 2.0), lambda X, Z: matern(X, Z, 0.5, 2.0)),
     (mercer.Matern(1.5), lambda X, Z: matern(X, Z, 1.5, 1.0)),
     (mercer.Matern(2.5, 3.0), lambda X, Z: matern(X, Z, 2.5, 3.0)),
@@ -139,22 +142,22 @@ LEAVES: list[tuple[Kernel, Function]] = [
         mercer.ChiSquared(0.3),
         lambda X, Z: np.exp(-0.3 * quotient(gap(X, Z) ** 2, X[:, None, :] + Z[None, :, :]).sum(-1)),
     ),
-    (mercer.Intersection(), lambda X, Z: np.minimum(X[:, None, :], Z[None, :, :]).sum(-1)),
+    (mercer.kernels.Intersection(), lambda X, Z: np.minimum(X[:, None, :], Z[None, :, :]).sum(-1)),
     (
-        mercer.Tanimoto(),
+        mercer.kernels.Tanimoto(),
         lambda X, Z: quotient(X @ Z.T, sizes(X, Z)[0] ** 2 + sizes(X, Z)[1] ** 2 - X @ Z.T),
     ),
-    (mercer.ArcCosine(0), lambda X, Z: arc_cosine(X, Z, 0)),
-    (mercer.ArcCosine(1), lambda X, Z: arc_cosine(X, Z, 1)),
-    (mercer.ArcCosine(2), lambda X, Z: arc_cosine(X, Z, 2)),
-    (mercer.Hamming(), lambda X, Z: (gap(X, Z) == 0).mean(-1)),
-    (mercer.Delta().on(0), lambda X, Z: (gap(X, Z)[:, :, 0] == 0).astype(float)),
-    (mercer.Anova(2, 1.5), lambda X, Z: anova(X, Z, 2, 1.5)),
-    (mercer.Anova(3, 0.9), lambda X, Z: anova(X, Z, 3, 0.9)),
-    (mercer.BSpline(5, 1.5), lambda X, Z: spline(X, Z, 5, 1.5)),
+    (mercer.kernels.ArcCosine(0), lambda X, Z: arc_cosine(X, Z, 0)),
+    (mercer.kernels.ArcCosine(1), lambda X, Z: arc_cosine(X, Z, 1)),
+    (mercer.kernels.ArcCosine(2), lambda X, Z: arc_cosine(X, Z, 2)),
+    (mercer.kernels.Hamming(), lambda X, Z: (gap(X, Z) == 0).mean(-1)),
+    (mercer.kernels.Delta().on(0), lambda X, Z: (gap(X, Z)[:, :, 0] == 0).astype(float)),
+    (mercer.kernels.Anova(2, 1.5), lambda X, Z: anova(X, Z, 2, 1.5)),
+    (mercer.kernels.Anova(3, 0.9), lambda X, Z: anova(X, Z, 3, 0.9)),
+    (mercer.kernels.BSpline(5, 1.5), lambda X, Z: spline(X, Z, 5, 1.5)),
     *(
         (
-            mercer.Wendland(n, 6.0).on([0, 1, 2]),
+            mercer.kernels.Wendland(n, 6.0).on([0, 1, 2]),
             lambda X, Z, n=n: wendland(X[:, :3], Z[:, :3], n, 6.0),
         )
         for n in range(4)
@@ -164,14 +167,17 @@ LEAVES: list[tuple[Kernel, Function]] = [
 #: Not kernels, but they compute; only where nothing asks for a positive diagonal.
 SIMILARITIES: list[tuple[Kernel, Function]] = [
     (mercer.Sigmoid(0.1, -0.5), lambda X, Z: np.tanh(0.1 * X @ Z.T - 0.5)),
-    (mercer.SquaredDistance(), lambda X, Z: norm2(X, Z) ** 2),
-    (mercer.NegativeSquaredDistance(), lambda X, Z: -(norm2(X, Z) ** 2)),
-    (mercer.Epanechnikov(3.3), lambda X, Z: np.maximum(1 - (norm2(X, Z) / 3.3) ** 2, 0)),
-    (mercer.Tricube(3.3), lambda X, Z: np.maximum(1 - (norm2(X, Z) / 3.3) ** 3, 0) ** 3),
-    (mercer.Uniform(3.3), lambda X, Z: (norm2(X, Z) <= 3.3).astype(float)),
-    (mercer.BSpline(2, 2.1), lambda X, Z: spline(X, Z, 2, 2.1)),
-    (mercer.BSpline(4, 1.3), lambda X, Z: spline(X, Z, 4, 1.3)),
-    (mercer.BSpline(0, 3.1), lambda X, Z: (np.abs(gap(X, Z)) <= 1.55).all(-1).astype(float)),
+    (mercer.kernels.SquaredDistance(), lambda X, Z: norm2(X, Z) ** 2),
+    (mercer.kernels.NegativeSquaredDistance(), lambda X, Z: -(norm2(X, Z) ** 2)),
+    (mercer.kernels.Epanechnikov(3.3), lambda X, Z: np.maximum(1 - (norm2(X, Z) / 3.3) ** 2, 0)),
+    (mercer.kernels.Tricube(3.3), lambda X, Z: np.maximum(1 - (norm2(X, Z) / 3.3) ** 3, 0) ** 3),
+    (mercer.kernels.Uniform(3.3), lambda X, Z: (norm2(X, Z) <= 3.3).astype(float)),
+    (mercer.kernels.BSpline(2, 2.1), lambda X, Z: spline(X, Z, 2, 2.1)),
+    (mercer.kernels.BSpline(4, 1.3), lambda X, Z: spline(X, Z, 4, 1.3)),
+    (
+        mercer.kernels.BSpline(0, 3.1),
+        lambda X, Z: (np.abs(gap(X, Z)) <= 1.55).all(-1).astype(float),
+    ),
 ]
 
 
@@ -282,7 +288,7 @@ def test_every_kernel_on_vectors_has_a_transcription() -> None:
         type(part) for k, _ in LEAVES + SIMILARITIES for part in (k, getattr(k, "kernel", k))
     }
     tried = {type(part) for k in vector_kernels(4) for part in (k, getattr(k, "kernel", k))}
-    assert tried - written == {mercer.FromFeatures}
+    assert tried - written == {mercer.kernels.FromFeatures}
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])

@@ -8,8 +8,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mercer
-from mercer import Constant, Gaussian, Linear, Polynomial
-from mercer.kernels import Exp, Kernel, On, PolynomialOf, Power, Product, Scaled, Sum, parse
+from mercer import Gaussian, Linear, Polynomial
+from mercer.kernels import (
+    Constant,
+    Exp,
+    Kernel,
+    On,
+    PolynomialOf,
+    Power,
+    Product,
+    Scaled,
+    Sum,
+    parse,
+)
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(6, 3))
@@ -25,7 +36,7 @@ leaves = st.one_of(
     st.builds(mercer.Periodic, numbers, numbers),
     st.builds(Constant, numbers),
     st.just(mercer.Cosine()),
-    st.just(mercer.ArcCosine(1)),
+    st.just(mercer.kernels.ArcCosine(1)),
 )
 
 
@@ -133,7 +144,7 @@ def test_sums_of_valid_kernels_are_proved_and_negatives_refuted(k: Kernel) -> No
 
 
 def test_two_indefinite_terms_may_add_up_to_a_kernel() -> None:
-    k = mercer.Bilinear([[2, 0], [0, -1]]) + mercer.Bilinear([[-1, 0], [0, 2]])
+    k = mercer.kernels.Bilinear([[2, 0], [0, -1]]) + mercer.kernels.Bilinear([[-1, 0], [0, 2]])
     assert k.claim(2).holds is None
     assert np.linalg.eigvalsh(k(np.eye(2)))[0] >= 0
 
@@ -145,11 +156,11 @@ def test_the_zero_function_is_a_kernel_and_so_is_its_negative() -> None:
 
 
 def test_columns_that_are_counted_free_a_kernel_of_its_limit() -> None:
-    k = mercer.Wendland().on([0, 1, 2])
+    k = mercer.kernels.Wendland().on([0, 1, 2])
     assert k.claim(50).holds
     assert k.claim(50).max_dims is None
-    assert mercer.Wendland().on([0, 1, 2, 3]).claim(50).holds is None
-    assert mercer.Wendland().warp("tanh").claim(2).holds is None
+    assert mercer.kernels.Wendland().on([0, 1, 2, 3]).claim(50).holds is None
+    assert mercer.kernels.Wendland().warp("tanh").claim(2).holds is None
 
 
 def test_operators_build_the_documented_classes() -> None:
@@ -201,10 +212,10 @@ def test_kernels_of_different_kinds_differ() -> None:
         Linear().on(0),
         Linear().on([0]),
         Linear().on("a"),
-        mercer.SquaredDistance(),
-        mercer.NegativeSquaredDistance(),
-        mercer.Bilinear([[1.0]]),
-        mercer.Bilinear([[1.0, 0], [0, 1.0]]),
+        mercer.kernels.SquaredDistance(),
+        mercer.kernels.NegativeSquaredDistance(),
+        mercer.kernels.Bilinear([[1.0]]),
+        mercer.kernels.Bilinear([[1.0, 0], [0, 1.0]]),
     ]
     assert len(set(kernels)) == len(kernels)
     for i, a in enumerate(kernels):
@@ -223,4 +234,4 @@ def test_numbers_are_normalized_so_that_equal_kernels_are_equal() -> None:
 def test_sum_of_a_list_begins_with_nothing() -> None:
     assert sum([Linear(), Gaussian()]) == Linear() + Gaussian()
     assert 0 + Linear() == Linear()
-    assert 0.5 + Linear() == mercer.Constant(0.5) + Linear()
+    assert 0.5 + Linear() == mercer.kernels.Constant(0.5) + Linear()

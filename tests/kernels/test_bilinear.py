@@ -5,9 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mercer import Bilinear, Counterexample, Proof, prove
+from mercer import prove
 from mercer.formula.definite import sign_of
 from mercer.formula.inputs import FrozenArray
+from mercer.kernels import Bilinear
+from mercer.proof import Counterexample, Proof
 
 RNG = np.random.default_rng(7)
 

@@ -14,7 +14,8 @@ import pytest
 import mercer
 from mercer._parameters import declare
 from mercer.formula.nodes import Formula, Input, sqdist
-from mercer.kernels import KERNELS, LEAVES, Kernel, Rule, Width, examples, kernel, parse
+from mercer.kernels import Kernel, Rule, Width, kernel, parse
+from mercer.kernels.catalog import KERNELS, LEAVES, examples
 from mercer.testing import check_kernel
 from mercer.testing.examples import DATA
 
@@ -141,8 +142,8 @@ try:
     kernel(type("Spectrum", (Kernel,), {"__module__": "mine"}))
 except ValueError as error:
     print(error)
-assert parse("bagofwords()") == mercer.BagOfWords()
-assert mercer.kernels.images.Jittered in mercer.kernels.leaves()
+assert parse("bagofwords()") == mercer.kernels.BagOfWords()
+assert mercer.kernels.images.Jittered in mercer.kernels.catalog.leaves()
 """
 
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from mercer import Delta, Gaussian, Hamming, Linear, Polynomial, Precomputed, Similarity
-from mercer.kernels import parse
+from mercer import Gaussian, Linear, Polynomial, Precomputed
+from mercer.kernels import Delta, Hamming, Similarity, parse
 from mercer.learners import KernelRidge
 
 RNG = np.random.default_rng(3)

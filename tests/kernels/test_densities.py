@@ -37,7 +37,7 @@ def test_gaussian_mixture(kind):
         "spherical": lambda c: model.covariances_[c] * np.eye(4),
     }[kind]
     p = np.column_stack([normal(X, model.means_[c], cov(c)) for c in range(3)])
-    k = mercer.ConditionalExpectation(model)
+    k = mercer.kernels.ConditionalExpectation(model)
     expected = by_definition(model.weights_, p)
     np.testing.assert_allclose(k(X), expected, rtol=1e-8, atol=1e-300)
     np.testing.assert_allclose(k(X, X[:7]), expected[:, :7], rtol=1e-8, atol=1e-300)
@@ -55,7 +55,7 @@ def test_naive_bayes(kind):
     model = kind().fit(X, y)
     prior = model.class_prior_ if kind is GaussianNB else np.exp(model.class_log_prior_)
     p = np.exp(model.predict_joint_log_proba(X)) / prior
-    k = mercer.ConditionalExpectation(model)
+    k = mercer.kernels.ConditionalExpectation(model)
     np.testing.assert_allclose(k(X), by_definition(prior, p), rtol=1e-9, atol=1e-300)
 
 
@@ -73,7 +73,7 @@ def test_small_densities_do_not_vanish():
             return -0.5 * squared * 50 - 2000.0
 
     points = rng.normal(size=(6, 400)) * 5
-    k = mercer.ConditionalExpectation(Two())
+    k = mercer.kernels.ConditionalExpectation(Two())
     assert not k(points).any()  # the numbers themselves are below 10⁻³⁰⁸
     unit = k.normalized()
     K = unit(points)
@@ -94,7 +94,7 @@ def test_large_and_small_densities_meet():
         def log_densities(self, X):
             return X
 
-    k = mercer.ConditionalExpectation(Needle())
+    k = mercer.kernels.ConditionalExpectation(Needle())
     assert k([[-800.0]], [[790.0]])[0, 0] == pytest.approx(np.exp(-10.0))
 
 
@@ -105,7 +105,7 @@ def test_classes_that_cannot_be_and_points_that_cannot_be():
         def log_densities(self, X):
             return np.column_stack([np.where(X > 0, 0.0, -np.inf), np.full((len(X), 2), -np.inf)])
 
-    k = mercer.ConditionalExpectation(Odd())
+    k = mercer.kernels.ConditionalExpectation(Odd())
     assert np.array_equal(k([[1.0], [-1.0]]), [[0.5, 0], [0, 0]])
     assert np.array_equal(k.normalized()([[1.0], [-1.0]]), [[1, 0], [0, 0]])
     assert k.n_dims(1) == 2
@@ -113,7 +113,7 @@ def test_classes_that_cannot_be_and_points_that_cannot_be():
 
 def test_identity_is_that_of_the_model():
     model = GaussianMixture(2, random_state=0).fit(X)
-    k = mercer.ConditionalExpectation(model)
+    k = mercer.kernels.ConditionalExpectation(model)
     before = k(X[:5])
     again = pickle.loads(pickle.dumps(k))
     assert again == k
@@ -121,7 +121,7 @@ def test_identity_is_that_of_the_model():
     assert np.array_equal(again(X[:5]), before)
     assert k.set_params(**k.get_params(deep=False)) == k
     assert k != k.normalized()
-    assert k != mercer.ConditionalExpectation(GaussianMixture(3, random_state=0).fit(X))
+    assert k != mercer.kernels.ConditionalExpectation(GaussianMixture(3, random_state=0).fit(X))
     model.fit(X[:50])  # the kernel keeps what it was given
     assert np.array_equal(k(X[:5]), before)
     assert "GaussianMixture" in repr(k)
@@ -137,13 +137,15 @@ def test_models_that_cannot_be_pickled():
             return np.zeros((len(X), 1))
 
     one = Local()
-    assert mercer.ConditionalExpectation(one) == mercer.ConditionalExpectation(one)
-    assert mercer.ConditionalExpectation(one) != mercer.ConditionalExpectation(Local())
+    assert mercer.kernels.ConditionalExpectation(one) == mercer.kernels.ConditionalExpectation(one)
+    assert mercer.kernels.ConditionalExpectation(one) != mercer.kernels.ConditionalExpectation(
+        Local()
+    )
 
 
 def test_proved_and_composed():
     model = GaussianMixture(3, random_state=0).fit(X)
-    k = mercer.ConditionalExpectation(model).normalized() + 0.1 * mercer.Gaussian()
+    k = mercer.kernels.ConditionalExpectation(model).normalized() + 0.1 * mercer.Gaussian()
     assert mercer.prove(k)
     assert np.linalg.eigvalsh(k(X)).min() > -1e-10
     assert k.on([0, 1, 2, 3])(X).shape == (150, 150)
@@ -152,19 +154,19 @@ def test_proved_and_composed():
 def test_sparse_counts():
     sparse = pytest.importorskip("scipy.sparse")
     model = MultinomialNB().fit(X, y)
-    k = mercer.ConditionalExpectation(model)
+    k = mercer.kernels.ConditionalExpectation(model)
     np.testing.assert_allclose(k(sparse.csr_array(X[:9])), k(X[:9]), rtol=1e-10)
 
 
 def test_bad_models():
     with pytest.raises(ValueError, match="fit it first"):
-        mercer.ConditionalExpectation(GaussianMixture(2))
+        mercer.kernels.ConditionalExpectation(GaussianMixture(2))
     with pytest.raises(ValueError, match="fit it first"):
-        mercer.ConditionalExpectation(GaussianNB())
+        mercer.kernels.ConditionalExpectation(GaussianNB())
     with pytest.raises(TypeError, match="is a class"):
-        mercer.ConditionalExpectation(GaussianMixture)
+        mercer.kernels.ConditionalExpectation(GaussianMixture)
     with pytest.raises(TypeError, match="no model of densities"):
-        mercer.ConditionalExpectation("gaussian")
+        mercer.kernels.ConditionalExpectation("gaussian")
 
     class Wrong:
         weights = np.array([0.5, 0.5])
@@ -175,16 +177,16 @@ def test_bad_models():
     wrong = Wrong()
     wrong.columns, wrong.value = 3, 0.0
     with pytest.raises(ValueError, match="one column for each class"):
-        mercer.ConditionalExpectation(wrong)([[1.0]])
+        mercer.kernels.ConditionalExpectation(wrong)([[1.0]])
     wrong.columns, wrong.value = 2, np.nan
     with pytest.raises(ValueError, match="no finite density for row 0"):
-        mercer.ConditionalExpectation(wrong)([[1.0]])
+        mercer.kernels.ConditionalExpectation(wrong)([[1.0]])
     wrong.weights = np.array([-1.0, 2.0])
     with pytest.raises(ValueError, match="≥ 0"):
-        mercer.ConditionalExpectation(wrong)
+        mercer.kernels.ConditionalExpectation(wrong)
     model = GaussianMixture(2, random_state=0).fit(X)
     with pytest.raises(ValueError, match="NaN"):
-        mercer.ConditionalExpectation(model)([[np.nan] * 4])
+        mercer.kernels.ConditionalExpectation(model)([[np.nan] * 4])
 
 
 # --- Fisher ----------------------------------------------------------------------------------
@@ -194,7 +196,7 @@ def test_bad_models():
 def test_fisher_scores_are_gradients(kind):
     """Against finite differences of ln p in the means, whitened by I = P(c) Σ_c⁻¹."""
     model = GaussianMixture(2, covariance_type=kind, random_state=0).fit(X)
-    k = mercer.Fisher(model)
+    k = mercer.kernels.Fisher(model)
     few = X[::30]
     phi = k.features(few)
     np.testing.assert_allclose(k(few), phi @ phi.T, rtol=1e-9)
@@ -226,12 +228,12 @@ def test_fisher_scores_are_gradients(kind):
 
 def test_fisher_identity_and_bad_models():
     model = BayesianGaussianMixture(n_components=2, covariance_type="diag", random_state=0).fit(X)
-    k = mercer.Fisher(model)
+    k = mercer.kernels.Fisher(model)
     assert pickle.loads(pickle.dumps(k)) == k
     assert mercer.prove(k.normalized())
     assert "ln" in k.latex()
     assert k(X[:4].astype(np.float32)).dtype == np.float32
     with pytest.raises(ValueError, match="fit it first"):
-        mercer.Fisher(GaussianMixture(2))
+        mercer.kernels.Fisher(GaussianMixture(2))
     with pytest.raises(TypeError, match="fisher_scores"):
-        mercer.Fisher(GaussianNB().fit(X, y))
+        mercer.kernels.Fisher(GaussianNB().fit(X, y))

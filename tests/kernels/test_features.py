@@ -110,7 +110,7 @@ def test_what_is_negative_has_no_map(text: str) -> None:
     with pytest.raises(ValueError, match="has no feature map"):
         parse(text).features(X)
     with pytest.raises(ValueError, match="negative eigenvalue"):
-        mercer.Bilinear([[-1.0]]).features(X[:, :1])
+        mercer.kernels.Bilinear([[-1.0]]).features(X[:, :1])
 
 
 def test_distances_are_those_of_the_features() -> None:

@@ -6,8 +6,9 @@ import math
 
 import pytest
 
-from mercer import Constant, Gaussian, Laplacian, Linear, Polynomial
-from mercer.kernels import Kernel, as_kernel, leaves, parse, register
+from mercer import Gaussian, Laplacian, Linear, Polynomial
+from mercer.kernels import Constant, Kernel, as_kernel, parse, register
+from mercer.kernels.catalog import leaves
 from mercer.kernels.grammar import MAX_DEPTH, MAX_LENGTH
 
 GOOD = {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import mercer
-from mercer import RandomWalk, ShortestPath, WeisfeilerLehman
+from mercer.kernels import RandomWalk, ShortestPath, WeisfeilerLehman
 from mercer.testing import check_kernel
 
 KERNELS = [WeisfeilerLehman(2), ShortestPath(), RandomWalk(0.2, 3), RandomWalk(0.001, "inf")]
@@ -135,7 +135,7 @@ def test_contract(k):
         n = int(rng.integers(1, 7))
         X.append((rng.integers(0, n, (int(rng.integers(0, 9)), 2)), rng.integers(0, 3, n)))
     check_kernel(k, X)
-    assert isinstance(k.prove(), mercer.Proof)
+    assert isinstance(k.prove(), mercer.proof.Proof)
 
 
 @pytest.mark.parametrize("k", KERNELS, ids=repr)

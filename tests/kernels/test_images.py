@@ -8,15 +8,8 @@ from scipy import ndimage
 from sklearn.datasets import load_digits
 
 import mercer
-from mercer import (
-    Gaussian,
-    Jittered,
-    KernelNeighborsClassifier,
-    Linear,
-    RotationInvariant,
-    Similarity,
-    TangentDistance,
-)
+from mercer import Gaussian, KernelNeighborsClassifier, Linear
+from mercer.kernels import Jittered, RotationInvariant, Similarity, TangentDistance
 from mercer.kernels.images.pixels import moved
 from mercer.kernels.images.tangent import TRANSFORMS, tangents
 from mercer.testing import check_kernel
@@ -117,10 +110,10 @@ def test_contract(k):
 
 
 def test_what_is_proved_and_what_is_refuted():
-    assert isinstance(Jittered(Gaussian(2.0)).prove(n_features=16), mercer.Proof)
+    assert isinstance(Jittered(Gaussian(2.0)).prove(n_features=16), mercer.proof.Proof)
     assert Jittered(Similarity(np.dot)).claim().holds is None
     # That of the best over rotations is in the tests of lecture 003.
-    assert isinstance(TangentDistance(4, 4).prove(n_features=16), mercer.Counterexample)
+    assert isinstance(TangentDistance(4, 4).prove(n_features=16), mercer.proof.Counterexample)
     assert TangentDistance(4, 4, sigma=1.0).claim().holds is None
 
 

@@ -8,8 +8,8 @@ import pytest
 from scipy import sparse
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-from mercer import FromFeatures, Gaussian, Linear, Similarity
-from mercer.kernels import register
+from mercer import Gaussian, Linear
+from mercer.kernels import FromFeatures, Similarity, register
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(5, 3))

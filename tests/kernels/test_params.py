@@ -11,8 +11,9 @@ import pytest
 from sklearn.base import clone
 
 import mercer
-from mercer import Bilinear, Gaussian, Linear, Polynomial
-from mercer.kernels import KERNELS, Kernel, examples, leaves, parse
+from mercer import Gaussian, Linear, Polynomial
+from mercer.kernels import Bilinear, Kernel, parse
+from mercer.kernels.catalog import KERNELS, examples, leaves
 
 
 def test_parameters_have_nested_names() -> None:
@@ -147,8 +148,8 @@ BAD_VALUES = [
     (lambda: Linear().on([0.5]), TypeError, "a column is an index or a name, got 0.5"),
     (lambda: Linear().on([np.nan]), TypeError, "a column is an index or a name"),
     (lambda: Linear().on([True]), TypeError, "a column is an index or a name"),
-    (lambda: mercer.Similarity(3), TypeError, "Similarity takes a function"),
-    (lambda: mercer.FromFeatures(3), TypeError, "FromFeatures takes a function"),
+    (lambda: mercer.kernels.Similarity(3), TypeError, "Similarity takes a function"),
+    (lambda: mercer.kernels.FromFeatures(3), TypeError, "FromFeatures takes a function"),
 ]
 
 
@@ -176,8 +177,8 @@ def test_text_shows_what_differs_from_the_defaults() -> None:
     assert repr(2 * (Linear() * Gaussian())) == "2.0 * (Linear() * Gaussian())"
     assert repr(Linear().warp(np.tanh)) == "Linear().warp(tanh)"
     assert repr(Linear().warp("tanh").on("age")) == "Linear().warp('tanh').on('age')"
-    assert repr(mercer.Similarity(max, blocks=True)) == "Similarity(max, blocks=True)"
-    assert repr(mercer.FromFeatures("square")) == "FromFeatures('square')"
+    assert repr(mercer.kernels.Similarity(max, blocks=True)) == "Similarity(max, blocks=True)"
+    assert repr(mercer.kernels.FromFeatures("square")) == "FromFeatures('square')"
 
 
 LATEX = {
@@ -228,12 +229,13 @@ def test_kernels_know_when_they_depend_on_the_difference_only() -> None:
         assert parse(text).radial(), text
     for text in ("gaussian([1, 2])", "gaussian().on(0)", "laplacian(norm=1)", "linear()"):
         assert not parse(text).radial(), text
-    assert not mercer.Similarity(max).stationary()
-    assert not mercer.Similarity(max).radial()
+    assert not mercer.kernels.Similarity(max).stationary()
+    assert not mercer.kernels.Similarity(max).radial()
 
 
 @pytest.mark.parametrize(
-    "make", [Gaussian, mercer.Constant, lambda v: v * Linear(), lambda v: Linear().polynomial([v])]
+    "make",
+    [Gaussian, mercer.kernels.Constant, lambda v: v * Linear(), lambda v: Linear().polynomial([v])],
 )
 def test_an_integer_beyond_all_floats_is_refused_without_its_digits(make) -> None:
     with pytest.raises(ValueError, match=r"finite numbers|larger than every float"):

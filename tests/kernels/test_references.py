@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mercer import Mismatch, RandomWalk, TangentDistance
+from mercer.kernels import Mismatch, RandomWalk, TangentDistance
 
 
 def _mismatch(x, z, p, m, alphabet):

@@ -103,33 +103,37 @@ def test_blended_and_weighted_spectra(X, Z, weights):
 def test_mismatch_against_explicit_features(X, Z, p, m, size):
     m = min(m, p - 1)
     expected = table(lambda s: neighbors(s, p, m, "abcde"[:size]), X, Z)
-    assert np.array_equal(mercer.Mismatch(p, m, alphabet=size)(X, Z), expected)
+    assert np.array_equal(mercer.kernels.Mismatch(p, m, alphabet=size)(X, Z), expected)
 
 
 @pytest.mark.parametrize("alphabet", [1, 2])
 def test_mismatch_with_hardly_any_letters(alphabet):
     X = ["aaaa", "abab"[:alphabet] * 2, ""]
     expected = table(lambda s: neighbors(s, 2, 1, "ab"[:alphabet]), X, X)
-    assert np.array_equal(mercer.Mismatch(2, 1, alphabet=alphabet)(X), expected)
+    assert np.array_equal(mercer.kernels.Mismatch(2, 1, alphabet=alphabet)(X), expected)
 
 
 def test_bag_of_words():
     X = ["The cat saw the dog.", "a DOG", ""]
     expected = table(lambda s: Counter(s.lower().replace(".", "").split()), X, X)
-    assert np.array_equal(mercer.BagOfWords()(X), expected)
-    assert mercer.BagOfWords(binary=True)(X)[0, 0] == 4
-    assert mercer.BagOfWords(lowercase=False)(X)[0, 1] == 0
-    assert mercer.BagOfWords(pattern=r"[A-Z]\w*", lowercase=False)(X)[0, 0] == 1
+    assert np.array_equal(mercer.kernels.BagOfWords()(X), expected)
+    assert mercer.kernels.BagOfWords(binary=True)(X)[0, 0] == 4
+    assert mercer.kernels.BagOfWords(lowercase=False)(X)[0, 1] == 0
+    assert mercer.kernels.BagOfWords(pattern=r"[A-Z]\w*", lowercase=False)(X)[0, 0] == 1
     tokens = [["to", "be"], ["to", "to"]]
-    assert np.array_equal(mercer.BagOfWords()(tokens), [[2, 2], [2, 4]])
-    assert mercer.BagOfWords()([b"caf\xc3\xa9 \xff"], ["café".encode()])[0, 0] == 1
+    assert np.array_equal(mercer.kernels.BagOfWords()(tokens), [[2, 2], [2, 4]])
+    assert mercer.kernels.BagOfWords()([b"caf\xc3\xa9 \xff"], ["café".encode()])[0, 0] == 1
 
 
 def test_sparse_and_dense_products_agree(monkeypatch):
     rng = np.random.default_rng(0)
     X = ["".join(rng.choice(list("abcdefgh"), rng.integers(0, 60))) for _ in range(70)]
     Z = X[:20]
-    for k in (mercer.Spectrum(3), mercer.Mismatch(3, 1, alphabet=8), mercer.Spectrum(4, True)):
+    for k in (
+        mercer.Spectrum(3),
+        mercer.kernels.Mismatch(3, 1, alphabet=8),
+        mercer.Spectrum(4, True),
+    ):
         monkeypatch.setattr(counts, "COMMON", 0.0)
         dense, cross = k(X), k(X, Z)
         monkeypatch.setattr(counts, "COMMON", 1.0)
@@ -163,7 +167,7 @@ def test_numbers_of_keys_are_exact_and_in_order_of_appearance():
 
 @pytest.mark.parametrize("decay", [0.1, 0.5, 0.9, 1.0])
 def test_car_and_cat(decay):
-    k = mercer.Subsequence(2, decay)
+    k = mercer.kernels.Subsequence(2, decay)
     assert k(["car"], ["cat"])[0, 0] == pytest.approx(decay**4, rel=1e-15)
     normalized = k.normalized()(["car"], ["cat"])[0, 0]
     assert normalized == pytest.approx(1 / (2 + decay**2), rel=1e-14)
@@ -173,14 +177,14 @@ def test_car_and_cat(decay):
 @given(words, words, st.integers(1, 5), st.sampled_from([0.3, 0.5, 1.0]))
 def test_subsequence_against_brute_force(X, Z, p, decay):
     expected = table(lambda s: subsequences(s, p, decay), X, Z)
-    np.testing.assert_allclose(mercer.Subsequence(p, decay)(X, Z), expected, rtol=1e-12)
+    np.testing.assert_allclose(mercer.kernels.Subsequence(p, decay)(X, Z), expected, rtol=1e-12)
 
 
 def test_subsequence_on_all_short_strings():
     X = ["".join(s) for n in range(5) for s in product("ab", repeat=n)]
     for p in (1, 2, 3, 4):
         expected = table(lambda s, p=p: subsequences(s, p, 0.7), X, X)
-        np.testing.assert_allclose(mercer.Subsequence(p, 0.7)(X), expected, rtol=1e-13)
+        np.testing.assert_allclose(mercer.kernels.Subsequence(p, 0.7)(X), expected, rtol=1e-13)
 
 
 def test_subsequence_of_long_strings():
@@ -189,36 +193,38 @@ def test_subsequence_of_long_strings():
     spans = np.arange(1, n)
     phi = float(((n - spans) * decay ** (spans + 1)).sum())
     X, Z = ["a" * n], ["a" * n + "b" * 40_000]
-    assert mercer.Subsequence(2, decay)(X)[0, 0] == pytest.approx(phi**2, rel=1e-10)
-    assert mercer.Subsequence(2, decay)(X, Z)[0, 0] == pytest.approx(phi**2, rel=1e-10)
+    assert mercer.kernels.Subsequence(2, decay)(X)[0, 0] == pytest.approx(phi**2, rel=1e-10)
+    assert mercer.kernels.Subsequence(2, decay)(X, Z)[0, 0] == pytest.approx(phi**2, rel=1e-10)
 
 
 @QUICK
 @given(short, short, st.floats(0.1, 2), st.floats(0, 3), st.floats(0, 2))
 def test_local_alignment_against_brute_force(s, t, beta, gap_open, gap_extend):
     s, t = s[:5], t[:5]
-    k = mercer.LocalAlignment(beta, gap_open, gap_extend, 1.5, -0.5)
+    k = mercer.kernels.LocalAlignment(beta, gap_open, gap_extend, 1.5, -0.5)
     expected = alignments(s, t, beta, gap_open, gap_extend, 1.5, -0.5)
     assert k([s], [t])[0, 0] == pytest.approx(expected, rel=1e-10, abs=1e-12)
 
 
 def test_local_alignment_of_long_strings_does_not_overflow():
     s = "ACGT" * 700
-    k = mercer.LocalAlignment(beta=5.0)
+    k = mercer.kernels.LocalAlignment(beta=5.0)
     assert k([s])[0, 0] == pytest.approx(len(s), rel=1e-3)  # exp(5 · 2800) is not a number
     assert k([s], [s[:1000]])[0, 0] == pytest.approx(1000, rel=1e-2)
 
 
 def test_local_alignment_makes_no_claim():
-    k = mercer.LocalAlignment()
+    k = mercer.kernels.LocalAlignment()
     assert k.claim().holds is None
     assert not mercer.prove(k, data=["ab", "ba", "aab"], seconds=0.3)
 
 
 def test_local_alignment_is_refuted_by_data():
     X = ["".join(s) for n in (1, 2, 3) for s in product("ab", repeat=n)]
-    answer = mercer.prove(mercer.LocalAlignment(beta=3.0, gap_open=0.1, gap_extend=0.1), data=X)
-    assert isinstance(answer, mercer.Counterexample)
+    answer = mercer.prove(
+        mercer.kernels.LocalAlignment(beta=3.0, gap_open=0.1, gap_extend=0.1), data=X
+    )
+    assert isinstance(answer, mercer.proof.Counterexample)
     assert answer.kind == "indefinite"
     K = np.asarray(answer.kernel(answer.points))
     assert answer.vector @ K @ answer.vector < 0
@@ -228,12 +234,12 @@ def test_local_alignment_is_refuted_by_data():
 @given(words, words, st.lists(st.floats(0, 3), min_size=1, max_size=4))
 def test_weighted_degree_against_explicit_features(X, Z, weights):
     expected = table(lambda s: placed(s, weights), X, Z)
-    k = mercer.WeightedDegree(len(weights), weights=weights)
+    k = mercer.kernels.WeightedDegree(len(weights), weights=weights)
     np.testing.assert_allclose(k(X, Z), expected, atol=1e-12)
 
 
 def test_weighted_degree_weights_by_default():
-    k = mercer.WeightedDegree(3)
+    k = mercer.kernels.WeightedDegree(3)
     assert k(["abc"])[0, 0] == pytest.approx(3 * 1 / 2 + 2 * 1 / 3 + 1 / 6)
 
 
@@ -243,11 +249,11 @@ ALL = [
     mercer.Spectrum(2),
     mercer.Spectrum(3, blended=True),
     mercer.Spectrum(2, weights=(1.0, 0.5)),
-    mercer.Mismatch(3, 1, alphabet=6),
-    mercer.Subsequence(2, 0.5),
-    mercer.WeightedDegree(3),
-    mercer.LocalAlignment(),
-    mercer.BagOfWords(),
+    mercer.kernels.Mismatch(3, 1, alphabet=6),
+    mercer.kernels.Subsequence(2, 0.5),
+    mercer.kernels.WeightedDegree(3),
+    mercer.kernels.LocalAlignment(),
+    mercer.kernels.BagOfWords(),
 ]
 X = ["banana", "bandana", "", "an", "nab a bun", "d"]
 X = [s.replace("u", "a") for s in X]
@@ -290,7 +296,7 @@ def test_kinds_of_strings_give_the_same(k):
     ]
     for form in forms:
         assert np.array_equal(k(form), K)
-    if not isinstance(k, mercer.BagOfWords):
+    if not isinstance(k, mercer.kernels.BagOfWords):
         assert np.array_equal(k([list(s) for s in X]), K)
         assert np.array_equal(k([np.array([ord(c) for c in s]) for s in X]), K)
 
@@ -321,7 +327,7 @@ def test_text_pickle_and_parameters(k):
 @pytest.mark.parametrize("k", ALL, ids=repr)
 def test_claims_hold(k):
     claimed = k.claim().holds
-    assert claimed is (None if isinstance(k, mercer.LocalAlignment) else True)
+    assert claimed is (None if isinstance(k, mercer.kernels.LocalAlignment) else True)
     if claimed:
         assert np.linalg.eigvalsh(k(X)).min() > -1e-10
         assert mercer.prove(k.normalized() + 0.5 * k**2)
@@ -331,14 +337,14 @@ def test_negative_weights_compute_and_claim_nothing():
     k = mercer.Spectrum(2, weights=(-1.0, 1.0))
     assert k.claim().holds is None
     assert k(["ab"])[0, 0] == -1.0
-    assert mercer.WeightedDegree(1, weights=[-1]).claim().holds is None
-    assert isinstance(mercer.prove(k, data=["ab", "ba"]), mercer.Counterexample)
+    assert mercer.kernels.WeightedDegree(1, weights=[-1]).claim().holds is None
+    assert isinstance(mercer.prove(k, data=["ab", "ba"]), mercer.proof.Counterexample)
 
 
 def test_threads_and_long_blocks_change_nothing():
     rng = np.random.default_rng(0)
     many = ["".join(rng.choice(list("abcd"), rng.integers(0, 120))) for _ in range(90)]
-    for k in (mercer.Subsequence(3), mercer.LocalAlignment(), mercer.Spectrum(4)):
+    for k in (mercer.kernels.Subsequence(3), mercer.kernels.LocalAlignment(), mercer.Spectrum(4)):
         with mercer.config(threads=1):
             one = k(many)
         with mercer.config(threads=3):

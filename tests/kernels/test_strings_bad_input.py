@@ -9,11 +9,11 @@ import mercer
 
 KERNELS = [
     mercer.Spectrum(2),
-    mercer.Mismatch(2, 1),
-    mercer.Subsequence(2),
-    mercer.WeightedDegree(2),
-    mercer.LocalAlignment(),
-    mercer.BagOfWords(),
+    mercer.kernels.Mismatch(2, 1),
+    mercer.kernels.Subsequence(2),
+    mercer.kernels.WeightedDegree(2),
+    mercer.kernels.LocalAlignment(),
+    mercer.kernels.BagOfWords(),
 ]
 
 
@@ -27,7 +27,7 @@ def test_empty_and_short_strings_are_like_nothing(k):
 
 
 def test_p_longer_than_the_strings():
-    for k in (mercer.Spectrum(9), mercer.Mismatch(9, 2), mercer.Subsequence(9)):
+    for k in (mercer.Spectrum(9), mercer.kernels.Mismatch(9, 2), mercer.kernels.Subsequence(9)):
         assert np.array_equal(k(["ab", "abc"]), np.zeros((2, 2)))
 
 
@@ -91,12 +91,12 @@ def test_strange_letters():
     K = mercer.Spectrum(1)(X)
     assert np.array_equal(np.diagonal(K), [2, 5, 4, 2])
     assert K[1, 3] == 0  # letters are code points; normalize the text first where that matters
-    assert mercer.Subsequence(1, 1.0)(X)[1, 1] == 5
+    assert mercer.kernels.Subsequence(1, 1.0)(X)[1, 1] == 5
 
 
 def test_an_alphabet_that_is_too_small_is_named():
     with pytest.raises(ValueError, match=r"5 different letters.*alphabet=5"):
-        mercer.Mismatch(2, 1)(["abcd"], ["e"])
+        mercer.kernels.Mismatch(2, 1)(["abcd"], ["e"])
 
 
 @pytest.mark.parametrize(
@@ -107,14 +107,17 @@ def test_an_alphabet_that_is_too_small_is_named():
         (lambda: mercer.Spectrum(2, blended=True, weights=(1, 1)), "not both"),
         (lambda: mercer.Spectrum(2, weights=(1,)), "one weight for each length"),
         (lambda: mercer.Spectrum(1, weights=(np.inf,)), "finite"),
-        (lambda: mercer.Mismatch(2, 2), "less than p"),
-        (lambda: mercer.Mismatch(2, 1, alphabet=0), "alphabet"),
-        (lambda: mercer.Subsequence(2, 0.0), "decay must be a number, positive"),
-        (lambda: mercer.Subsequence(2, np.nan), "finite"),
-        (lambda: mercer.LocalAlignment(beta=-1), "beta must be a number, positive"),
-        (lambda: mercer.LocalAlignment(gap_open=-1), "gap_open must be a number, at least 0"),
-        (lambda: mercer.LocalAlignment(beta=300.0), "beyond 200"),
-        (lambda: mercer.BagOfWords(pattern="["), "not a pattern"),
+        (lambda: mercer.kernels.Mismatch(2, 2), "less than p"),
+        (lambda: mercer.kernels.Mismatch(2, 1, alphabet=0), "alphabet"),
+        (lambda: mercer.kernels.Subsequence(2, 0.0), "decay must be a number, positive"),
+        (lambda: mercer.kernels.Subsequence(2, np.nan), "finite"),
+        (lambda: mercer.kernels.LocalAlignment(beta=-1), "beta must be a number, positive"),
+        (
+            lambda: mercer.kernels.LocalAlignment(gap_open=-1),
+            "gap_open must be a number, at least 0",
+        ),
+        (lambda: mercer.kernels.LocalAlignment(beta=300.0), "beyond 200"),
+        (lambda: mercer.kernels.BagOfWords(pattern="["), "not a pattern"),
     ],
 )
 def test_impossible_parameters(make, message):

@@ -30,13 +30,13 @@ KERNELS = [
     mercer.Spectrum(2),
     mercer.Spectrum(3, blended=True),
     mercer.Spectrum(3, weights=(0.0, 1.0, 0.25)),
-    mercer.Mismatch(3, 1, alphabet=8),
-    mercer.Subsequence(2),
-    mercer.Subsequence(3, 0.8),
-    mercer.WeightedDegree(3),
-    mercer.LocalAlignment(),
-    mercer.BagOfWords(),
-    mercer.BagOfWords(binary=True),
+    mercer.kernels.Mismatch(3, 1, alphabet=8),
+    mercer.kernels.Subsequence(2),
+    mercer.kernels.Subsequence(3, 0.8),
+    mercer.kernels.WeightedDegree(3),
+    mercer.kernels.LocalAlignment(),
+    mercer.kernels.BagOfWords(),
+    mercer.kernels.BagOfWords(binary=True),
 ]
 
 
@@ -53,7 +53,7 @@ def test_contract_of_composites(k):
 
 def test_contract_of_bytes_and_tokens():
     check_kernel(mercer.Spectrum(2), [w.encode() for w in WORDS])
-    check_kernel(mercer.Subsequence(2), [list(w) for w in WORDS])
+    check_kernel(mercer.kernels.Subsequence(2), [list(w) for w in WORDS])
     check_kernel(mercer.Spectrum(2), np.array(WORDS, dtype=object))
 
 
@@ -61,7 +61,7 @@ def test_contract_of_densities():
     X = np.random.default_rng(0).normal(size=(40, 3))
     model = GaussianMixture(3, random_state=0).fit(X)
     X = X[:12]
-    for k in (mercer.ConditionalExpectation(model), mercer.Fisher(model)):
+    for k in (mercer.kernels.ConditionalExpectation(model), mercer.kernels.Fisher(model)):
         # All but the text: a fitted model cannot be written down.
         from mercer.testing import kernels as contract
 
@@ -101,7 +101,7 @@ def test_regression_on_strings():
     if learner is None:
         pytest.skip("mercer has no KernelRidge")
     y = np.array([t.count("n") for t in TEXTS], dtype=float)
-    model = learner(mercer.Subsequence(1, 1.0), alpha=1e-3).fit(TEXTS[:60], y[:60])
+    model = learner(mercer.kernels.Subsequence(1, 1.0), alpha=1e-3).fit(TEXTS[:60], y[:60])
     assert model.score(TEXTS[60:], y[60:]) > 0.8
 
 
@@ -142,7 +142,7 @@ def _records():
 MIXED = (
     mercer.Spectrum(3).normalized().on("notes")
     + 0.1 * mercer.Gaussian().on(["iron", "crp"])
-    + mercer.Hamming().on(["ward"])
+    + mercer.kernels.Hamming().on(["ward"])
 )
 
 
@@ -164,7 +164,7 @@ def test_mixed_records_as_arrays_and_dictionaries():
     by_place = (
         mercer.Spectrum(3).normalized().on(0)
         + 0.1 * mercer.Gaussian().on([1, 2])
-        + mercer.Hamming().on([3])
+        + mercer.kernels.Hamming().on([3])
     )
     expected = MIXED(frame)
     np.testing.assert_allclose(by_place(frame.to_numpy(dtype=object)), expected, atol=1e-12)

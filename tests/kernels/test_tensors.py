@@ -107,7 +107,7 @@ def test_what_kind_of_tensor_comes_back() -> None:
 def test_what_has_no_slope_says_so() -> None:
     X = rows(4, requires_grad=True)
     with pytest.raises(TypeError, match="no gradient in x"):
-        mercer.Similarity(lambda x, z: 1.0)(X)
+        mercer.kernels.Similarity(lambda x, z: 1.0)(X)
     with pytest.raises(RuntimeError, match="first derivatives only"):
         torch.autograd.grad(mercer.Gaussian(1.0)(X).sum(), X, create_graph=True)
 

@@ -8,8 +8,8 @@ import time
 import numpy as np
 import pytest
 
-from mercer import BagOfWords, prove
-from mercer.kernels import parse
+from mercer import prove
+from mercer.kernels import BagOfWords, parse
 
 SECONDS = 5.0
 ONES = "[" + "1," * 4001 + "]"

@@ -11,7 +11,8 @@ from scipy.spatial.distance import pdist
 
 import mercer
 from mercer import Gaussian, Laplacian, Linear, Matern, Polynomial
-from mercer.kernels import DEFAULT, KERNELS, examples, parse
+from mercer.kernels import DEFAULT, parse
+from mercer.kernels.catalog import KERNELS, examples
 from mercer.kernels.parameters.widths import MEDIAN_ROWS, Spread, as_width
 
 RNG = np.random.default_rng(0)
@@ -106,8 +107,8 @@ def test_questions_about_structure_need_no_numbers() -> None:
     assert Polynomial(2, offset=1.0, gamma="scale").n_dims(4) == Polynomial(2, 1.0).n_dims(4)
     assert Gaussian("scale").stationary()
     assert Matern(length="median").radial()
-    refuted = mercer.Epanechnikov("scale").prove(n_features=1)
-    assert isinstance(refuted, mercer.Counterexample)
+    refuted = mercer.kernels.Epanechnikov("scale").prove(n_features=1)
+    assert isinstance(refuted, mercer.proof.Counterexample)
 
 
 def test_parts_see_the_rows_that_they_get() -> None:
@@ -122,7 +123,7 @@ def test_parts_see_the_rows_that_they_get() -> None:
 def test_frames_sparse_rows_float32_and_tensors() -> None:
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=list("abcde")).assign(word="x")
-    k = Gaussian("scale").on(["b", "d"]) * mercer.Hamming().on(["word"])
+    k = Gaussian("scale").on(["b", "d"]) * mercer.kernels.Hamming().on(["word"])
     assert k.fitted(frame).left.kernel.sigma == pytest.approx(scale_sigma(X[:, [1, 3]]))
     thin = np.where(RNG.random(X.shape) < 0.7, 0.0, X)
     for word in ("scale", "median"):
@@ -178,10 +179,10 @@ def test_the_median_is_of_a_sample_that_never_changes() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: mercer.Subsequence(2, "scale"),
-        lambda: mercer.RandomWalk("median"),
-        lambda: mercer.Constant("scale"),
-        lambda: mercer.Wendland("scale"),
+        lambda: mercer.kernels.Subsequence(2, "scale"),
+        lambda: mercer.kernels.RandomWalk("median"),
+        lambda: mercer.kernels.Constant("scale"),
+        lambda: mercer.kernels.Wendland("scale"),
     ],
 )
 def test_other_parameters_have_no_such_word(make) -> None:
@@ -191,9 +192,9 @@ def test_other_parameters_have_no_such_word(make) -> None:
 
 def test_images_have_widths_too() -> None:
     images = RNG.random((6, 4, 4))
-    k = mercer.TangentDistance(4, 4, sigma="scale").fitted(images)
+    k = mercer.kernels.TangentDistance(4, 4, sigma="scale").fitted(images)
     assert k.sigma == pytest.approx(scale_sigma(images.reshape(6, 16)))
-    inner = mercer.RotationInvariant(Gaussian("scale"), [0, 90]).fitted(images)
+    inner = mercer.kernels.RotationInvariant(Gaussian("scale"), [0, 90]).fitted(images)
     assert inner.base.sigma == pytest.approx(scale_sigma(images.reshape(6, 16)))
 
 

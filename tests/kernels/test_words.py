@@ -7,8 +7,8 @@ import pytest
 from sklearn.metrics.pairwise import laplacian_kernel, pairwise_kernels, rbf_kernel
 
 import mercer
-from mercer import Gaussian, Laplacian, Linear, Matern, Polynomial, Sigmoid, Similarity
-from mercer.kernels import as_kernel, parse
+from mercer import Gaussian, Laplacian, Linear, Matern, Polynomial, Sigmoid
+from mercer.kernels import Similarity, as_kernel, parse
 
 X = np.random.default_rng(0).normal(size=(12, 4)) * 3 + 1
 MEANS = {
@@ -52,7 +52,7 @@ def test_classes_are_words() -> None:
     assert as_kernel(Gaussian, gamma=0.5) == Gaussian()
     assert mercer.prove(Gaussian)
     with pytest.raises(ValueError, match="needs its A"):
-        as_kernel(mercer.Bilinear)
+        as_kernel(mercer.kernels.Bilinear)
 
 
 def test_words_beside_a_name_are_scikit_learns() -> None:
@@ -119,7 +119,7 @@ def test_two_numbers_are_two_examples() -> None:
 
 def test_prove_has_one_order_of_arguments() -> None:
     assert Gaussian().prove(X)
-    with pytest.warns(DeprecationWarning, match=r"prove\(n_features=3\)"):
+    with pytest.warns(FutureWarning, match=r"prove\(n_features=3\)"):
         assert Gaussian().prove(3)
 
 

@@ -155,7 +155,7 @@ def test_the_right_guesses_are_right(ask):
     assert right("Hard and easy") == "a quarter"
     assert theory.mistake_bound is not None
     assert right("Splines") == "3"
-    assert [bool(mercer.prove(mercer.BSpline(n), n_features=1)) for n in (2, 3, 4)] == [
+    assert [bool(mercer.prove(mercer.kernels.BSpline(n), n_features=1)) for n in (2, 3, 4)] == [
         False, True, False]  # fmt: skip
     assert right("The widest margin") == "nothing"
     X, y = data.blobs(40, noise=0.2)

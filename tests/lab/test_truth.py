@@ -144,3 +144,10 @@ def test_the_play_bar_and_the_pixel_are_in_sight_in_every_step(open_page):
                 boxes = [one.bounding_box() for one in page.locator(place).all()]
                 assert all(box["y"] + box["height"] <= 900 for box in boxes), (step["title"], place)
             page.mouse.move(1, 1)
+
+
+def test_the_points_that_count_are_bold_after_a_walk_by_hand(open_page):
+    page = open_page("#panel=playground&data=xor&kernel=polynomial(2)&learner=walk")
+    settled(page)
+    assert page.evaluate("[...lab.panel.plane.alpha]") == [1, 0, 0, 0]
+    assert "right, nothing changes" in page.inner_text("section[aria-label='By hand']")

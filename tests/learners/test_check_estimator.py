@@ -98,7 +98,7 @@ VARIANTS = [
     SpectralClustering("laplacian", 3, n_centers=20),
     KernelPCA("poly", 2, center=False),
     KernelPCA(n_components=2, fit_inverse_transform=True),
-    LocalLinearRegressor(degree=0),
+    LocalLinearRegressor(local_degree=0),
     LocalLinearRegressor(bandwidth="rule"),
 ]
 MODELS = [

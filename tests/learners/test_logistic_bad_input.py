@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer import Gaussian, NegativeSquaredDistance
+from mercer import Gaussian
+from mercer.kernels import NegativeSquaredDistance
 from mercer.learners import KernelLogisticRegression
 from mercer.solvers.linear.panels import GramPanels
 

@@ -22,8 +22,8 @@ from mercer import (
     KernelNeighborsRegressor,
     Linear,
     Polynomial,
-    Similarity,
 )
+from mercer.kernels import Similarity
 
 
 @parametrize_with_checks(

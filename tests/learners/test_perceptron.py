@@ -229,7 +229,7 @@ def test_primal_and_dual_agree():
     for kernel, feature_map in (
         (Linear(), None),
         (Polynomial(2), Polynomial(2).feature_map(2)),
-        (mercer.FromFeatures(np.square), np.square),
+        (mercer.kernels.FromFeatures(np.square), np.square),
     ):
         options = {"epochs": 5, "fit_intercept": True, "random_state": 3}
         dual = KernelPerceptron(kernel, **options).fit(X, y)

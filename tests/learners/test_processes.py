@@ -246,7 +246,7 @@ def test_standard_deviations_are_those_of_new_targets(make, noise):
 def test_many_rows_begin_on_some(monkeypatch):
     from mercer.learners.processes import base
 
-    monkeypatch.setattr(base, "CLIMB_ROWS", 14)
+    monkeypatch.setattr(base, "CHOOSING_ROWS", 14)
     model = GaussianProcessRegressor(Gaussian(1.0), random_state=0).fit(X, Y)
     monkeypatch.undo()
     direct = GaussianProcessRegressor(Gaussian(1.0), random_state=0).fit(X, Y)
@@ -429,7 +429,7 @@ def test_weights_stand_for_repeated_examples(n_centers):
     Y = np.c_[np.sin(X[:, 0]), X[:, 1]] + 0.3 * rng.normal(size=(25, 2))
     kernel = 1.3 * Gaussian([1.0, 2.0]) + 0.1 * Linear()
     centers = "uniform" if n_centers is None else np.arange(n_centers)
-    options = {"optimizer": None, "noise": "learn", "centers": centers}
+    options = {"optimizer": None, "noise": "auto", "centers": centers}
     once = GaussianProcessRegressor(kernel, **options).fit(X, Y, sample_weight=times)
     often = GaussianProcessRegressor(kernel, **options)
     often.fit(np.repeat(X, times, axis=0), np.repeat(Y, times, axis=0))

@@ -7,7 +7,8 @@ import pytest
 from scipy.linalg import LinAlgWarning
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer import Gaussian, NegativeSquaredDistance
+from mercer import Gaussian
+from mercer.kernels import NegativeSquaredDistance
 from mercer.learners import KernelRidge, KernelRidgeClassifier
 
 RNG = np.random.default_rng(0)

@@ -93,6 +93,8 @@ def test_noise_that_does_not_fit_the_rows() -> None:
         (mercer.KernelKMeans(2), "n_clusters=2?"),
         (mercer.SpectralClustering(3), "n_clusters=3?"),
         (mercer.KernelNeighborsClassifier(5), "n_neighbors=5?"),
+        (mercer.KernelSVC(10.0), "C=10.0?"),
+        (mercer.KernelRidge(0.1), "alpha=0.1?"),
     ],
 )
 def test_a_number_in_the_place_of_the_kernel(model, hint: str) -> None:

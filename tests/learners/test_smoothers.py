@@ -16,14 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer
-from mercer import (
-    Epanechnikov,
-    Gaussian,
-    LocalLinearRegressor,
-    NadarayaWatsonClassifier,
-    NadarayaWatsonRegressor,
-    Similarity,
-)
+from mercer import Gaussian, LocalLinearRegressor, NadarayaWatsonClassifier, NadarayaWatsonRegressor
+from mercer.kernels import Epanechnikov, Similarity
 
 REGRESSORS = [NadarayaWatsonRegressor, LocalLinearRegressor]
 
@@ -87,13 +81,13 @@ def test_a_tie_goes_to_the_first_class() -> None:
 @pytest.mark.parametrize("degree", [0, 1, 2, 3])
 def test_local_polynomials_reproduce_their_degree(degree: int, rng: np.random.Generator) -> None:
     X, Q = rng.random((90, 1)), rng.random((20, 1))
-    model = LocalLinearRegressor(bandwidth=0.2, degree=degree).fit(X, X[:, 0] ** degree)
+    model = LocalLinearRegressor(bandwidth=0.2, local_degree=degree).fit(X, X[:, 0] ** degree)
     np.testing.assert_allclose(model.predict(Q), Q[:, 0] ** degree, atol=1e-9)
 
 
 def test_degree_zero_is_nadaraya_watson(wave: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = wave
-    one = LocalLinearRegressor(bandwidth=0.3, degree=0).fit(X, y)
+    one = LocalLinearRegressor(bandwidth=0.3, local_degree=0).fit(X, y)
     other = NadarayaWatsonRegressor(bandwidth=0.3).fit(X, y)
     np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-10)
     a, b = one.confidence_band(X), other.confidence_band(X)
@@ -105,7 +99,7 @@ def test_gradient(rng: np.random.Generator) -> None:
     y = np.column_stack([np.sin(3 * X[:, 0]) + X[:, 1], X[:, 0] * X[:, 1]])
     Q = 0.2 + 0.6 * rng.random((10, 2))
     for h in (0.05, [0.05, 0.06]):
-        model = LocalLinearRegressor(bandwidth=h, degree=2).fit(X, y)
+        model = LocalLinearRegressor(bandwidth=h, local_degree=2).fit(X, y)
         found = model.gradient(Q)
         assert found.shape == (10, 2, 2)
         np.testing.assert_allclose(found[:, 0, 0], 3 * np.cos(3 * Q[:, 0]), atol=0.05)
@@ -409,7 +403,7 @@ def test_saved_and_loaded(wave: tuple[np.ndarray, np.ndarray], tmp_path: Any) ->
     X, y = wave
     for model in (
         NadarayaWatsonRegressor().fit(X, y),
-        LocalLinearRegressor(degree=2).fit(X, y),
+        LocalLinearRegressor(local_degree=2).fit(X, y),
         NadarayaWatsonClassifier("tricube()").fit(X, y > 0),
     ):
         mercer.store.save(model, tmp_path / "model")
@@ -456,7 +450,9 @@ def test_feature_maps_that_are_none() -> None:
             np.eye(2), [0, 1]
         ).predict(np.eye(2))
     with pytest.raises(ValueError, match="degree ≥ 1"):
-        LocalLinearRegressor(bandwidth=1.0, degree=0).fit(np.eye(2), [0, 1]).gradient(np.eye(2))
+        LocalLinearRegressor(bandwidth=1.0, local_degree=0).fit(np.eye(2), [0, 1]).gradient(
+            np.eye(2)
+        )
 
 
 def test_local_polynomials_of_many_columns_are_bounded_or_refused() -> None:
@@ -469,7 +465,7 @@ def test_local_polynomials_of_many_columns_are_bounded_or_refused() -> None:
             LocalLinearRegressor(bandwidth=9.0).fit(X, y).predict(X), whole, rtol=1e-9
         )
     with mercer.config(memory="200MB"), pytest.raises(ValueError, match="a lower degree") as told:
-        LocalLinearRegressor(bandwidth=9.0, degree=3).fit(X, y).predict(X)
+        LocalLinearRegressor(bandwidth=9.0, local_degree=3).fit(X, y).predict(X)
     assert "one row of 5456 local coefficients" in str(told.value)
 
 

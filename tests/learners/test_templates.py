@@ -89,7 +89,7 @@ def test_stiffness_ranges_from_nearest_mean_to_anything():
     X = np.array([blob(7, 7, wide=w) for w in (2.0, 2.2, 4.0, 4.2)])
     y = np.array([0, 0, 1, 1])
     moved = np.array([blob(10, 9, wide=2.1), blob(5, 5, wide=4.1)])
-    soft = DeformableTemplateClassifier((16, 16), stiffness=0.01, order=0).fit(X, y)
+    soft = DeformableTemplateClassifier((16, 16), stiffness=0.01, max_frequency=0).fit(X, y)
     assert np.array_equal(soft.predict(moved), [0, 1])
     hard = DeformableTemplateClassifier((16, 16), stiffness=1e12, rounds=0).fit(X, y)
     assert np.array_equal(hard.predict(moved), NearestCentroid().fit(X, y).predict(moved))

@@ -31,7 +31,7 @@ def test_features_of_features_make_a_kernel(rng, smallest_eigenvalue):
     assert phi.shape[1] == 3 + 3 + 3
     np.testing.assert_allclose(kernel(X), phi @ phi.T, rtol=1e-12)
     assert smallest_eigenvalue(kernel(X)) > -1e-12
-    assert isinstance(mercer.prove(kernel), mercer.Proof)
+    assert isinstance(mercer.prove(kernel), mercer.proof.Proof)
 
 
 def test_a_hard_line_becomes_separable_in_the_plane(features, separable):
@@ -241,9 +241,9 @@ def test_common_kernels_by_their_formulas(rng):
 def test_the_common_kernels_are_kernels_except_the_sigmoid():
     """000, lines 208-224: the first three are proved; tanh stands in the list and is refuted."""
     for kernel in (Polynomial(3), Polynomial(3, offset=1.0), Gaussian(0.7)):
-        assert isinstance(mercer.prove(kernel), mercer.Proof)
+        assert isinstance(mercer.prove(kernel), mercer.proof.Proof)
     refuted = mercer.prove(Sigmoid(eta=1.0, nu=-1.0))
-    assert isinstance(refuted, mercer.Counterexample)
+    assert isinstance(refuted, mercer.proof.Counterexample)
     K = np.tanh(refuted.points @ refuted.points.T - 1.0)
     c = np.asarray(refuted.vector, dtype=float)
     assert c @ K @ c < 0

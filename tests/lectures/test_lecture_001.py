@@ -74,8 +74,8 @@ def test_solution_1_squared_distance_to_the_origin_as_third_feature(circles, sep
     blocks = Linear() + Constant(1.0).reweight(_square_norm)
     np.testing.assert_allclose(blocks(X), kernel(X), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(Linear().warp(phi)(X), kernel(X), rtol=1e-12, atol=1e-12)
-    assert isinstance(mercer.prove(kernel), mercer.Proof)
-    assert isinstance(mercer.prove(blocks), mercer.Proof)
+    assert isinstance(mercer.prove(kernel), mercer.proof.Proof)
+    assert isinstance(mercer.prove(blocks), mercer.proof.Proof)
 
 
 def test_solution_2_the_squares(circles, features, separable):
@@ -111,11 +111,11 @@ def test_the_four_examples_of_a_similarity(integers):
 def test_valid_means_positive_semidefinite_for_every_set(rng, smallest_eigenvalue):
     """001, lines 123-128: three of the four are valid, the squared distance is not."""
     for kernel in (Linear(), Polynomial(3), Gaussian(0.8)):
-        assert isinstance(mercer.prove(kernel), mercer.Proof)
+        assert isinstance(mercer.prove(kernel), mercer.proof.Proof)
         for n in (1, 2, 5, 20):
             assert smallest_eigenvalue(kernel(rng.normal(size=(n, 3)))) > -1e-12
     refuted = mercer.prove(SquaredDistance())
-    assert isinstance(refuted, mercer.Counterexample)
+    assert isinstance(refuted, mercer.proof.Counterexample)
     assert refuted.kind == "indefinite"
     # two distinct points are enough: [[0, d], [d, 0]] has the eigenvalue −d
     pair = SquaredDistance()(np.array([[0.0], [2.0]]))
@@ -141,7 +141,7 @@ def test_every_feature_mapping_gives_a_valid_kernel(rng, smallest_eigenvalue):
     X = rng.normal(size=(25, 2))
     np.testing.assert_allclose(kernel(X), phi(X).astype(float) @ phi(X).T.astype(float), rtol=1e-12)
     assert smallest_eigenvalue(kernel(X)) > -1e-12
-    assert isinstance(mercer.prove(kernel), mercer.Proof)
+    assert isinstance(mercer.prove(kernel), mercer.proof.Proof)
 
 
 # --- Polynomial kernels written out, lines 149-203 ---------------------------------------------
@@ -288,7 +288,9 @@ def test_the_gaussian_as_three_factors(sigma, rng, smallest_eigenvalue):
     )
     np.testing.assert_allclose(blocks(X), Gaussian(sigma)(X), rtol=1e-10)
     assert smallest_eigenvalue(blocks(X)) > -1e-12
-    assert isinstance(mercer.prove(blocks), mercer.Proof)  # so the Gaussian is one, by rules alone
+    assert isinstance(
+        mercer.prove(blocks), mercer.proof.Proof
+    )  # so the Gaussian is one, by rules alone
 
 
 @pytest.mark.parametrize("sigma", [0.8, 1.5])
@@ -301,7 +303,7 @@ def test_the_exponential_series_of_kernels(sigma, rng):
         series = Linear().polynomial(
             [1 / (factorial(n) * sigma ** (2 * n)) for n in range(order + 1)]
         )
-        assert isinstance(mercer.prove(series), mercer.Proof)
+        assert isinstance(mercer.prove(series), mercer.proof.Proof)
         errors.append(np.abs(series(X) - exact).max())
     assert all(later < earlier for earlier, later in itertools.pairwise(errors))
     assert errors[-1] < 1e-13
@@ -312,7 +314,7 @@ def test_the_exponential_series_of_kernels(sigma, rng):
 def test_the_taylor_map_is_the_truncated_series(sigma, order, rng):
     """001, lines 228-242: φ = e^(−‖x‖²/2σ²) (√(1/0!)ψ₀, √(1/(1!σ²))ψ₁, …, √(1/(n!σ²ⁿ))ψₙ)."""
     X, Z = rng.uniform(-1, 1, size=(7, 2)), rng.uniform(-1, 1, size=(5, 2))
-    phi = TaylorGaussianMap(sigma=sigma, order=order).fit(X)
+    phi = TaylorGaussianMap(sigma=sigma, degree=order).fit(X)
     t = X @ Z.T / sigma**2
     damp = np.exp(-_square_norm(X) / (2 * sigma**2)), np.exp(-_square_norm(Z) / (2 * sigma**2))
     series = sum(t**n / factorial(n) for n in range(order + 1))
@@ -329,7 +331,7 @@ def test_the_taylor_map_is_made_of_the_psi_n(rng, features, same_columns):
     damp = np.exp(-_square_norm(X) / (2 * sigma**2))[:, None]
     psi = [np.ones((9, 1))] + [features(Polynomial(n), X) for n in range(1, order + 1)]
     eta = [np.sqrt(1 / (factorial(n) * sigma ** (2 * n))) * psi[n] for n in range(order + 1)]
-    mapped = TaylorGaussianMap(sigma=sigma, order=order).fit_transform(X)
+    mapped = TaylorGaussianMap(sigma=sigma, degree=order).fit_transform(X)
     assert same_columns(mapped, damp * np.hstack(eta))
 
 
@@ -341,7 +343,7 @@ def test_the_taylor_map_converges_to_the_gaussian(rng):
     reach = _square_norm(X).max() / sigma**2
     errors = []
     for order in (0, 1, 2, 4, 8, 16, 24):
-        phi = TaylorGaussianMap(sigma=sigma, order=order).fit_transform(X)
+        phi = TaylorGaussianMap(sigma=sigma, degree=order).fit_transform(X)
         errors.append(np.abs(phi @ phi.T - exact).max())
         # the remainder of exp, damped by at most e^(−t)·…: Lagrange's bound
         assert errors[-1] <= reach ** (order + 1) / factorial(order + 1) * 1.0001 + 1e-14
@@ -405,7 +407,7 @@ def test_method_1_define_the_features(rng):
     X, Z = rng.normal(size=(6, 2)), rng.normal(size=(4, 2))
     summed = sum(np.outer(phi(X)[:, i], phi(Z)[:, i]) for i in range(3))
     np.testing.assert_allclose(FromFeatures(phi)(X, Z), summed, rtol=1e-12, atol=1e-14)
-    assert isinstance(mercer.prove(FromFeatures(phi)), mercer.Proof)
+    assert isinstance(mercer.prove(FromFeatures(phi)), mercer.proof.Proof)
 
 
 def test_method_2_define_the_kernel_and_identify_the_map(rng, features, same_columns):
@@ -427,7 +429,7 @@ def test_method_3_mercers_condition(rng):
     # a similarity that fails the condition is found out from the function alone
     failing = Similarity(lambda x, z: 1.0 - float(((x - z) ** 2).sum()))
     refuted = mercer.prove(failing)
-    assert isinstance(refuted, mercer.Counterexample)
+    assert isinstance(refuted, mercer.proof.Counterexample)
     c = np.asarray(refuted.vector, dtype=float)
     assert c @ failing(refuted.points) @ c < 0
 
@@ -473,7 +475,7 @@ def test_building_block(rule, rng, smallest_eigenvalue):
     k2 = (X @ X.T + 0.5) ** 2
     np.testing.assert_allclose(kernel(X), by_hand(k1, k2, X), rtol=1e-10, atol=1e-12)
     assert smallest_eigenvalue(kernel(X)) > -1e-12
-    assert isinstance(mercer.prove(kernel, n_features=3), mercer.Proof)
+    assert isinstance(mercer.prove(kernel, n_features=3), mercer.proof.Proof)
 
 
 def test_building_blocks_need_their_conditions():
@@ -485,7 +487,7 @@ def test_building_blocks_need_their_conditions():
     }
     for name, kernel in broken.items():
         refuted = mercer.prove(kernel, n_features=2)
-        assert isinstance(refuted, mercer.Counterexample), name
+        assert isinstance(refuted, mercer.proof.Counterexample), name
         c = np.asarray(refuted.vector, dtype=float)
         assert c @ kernel(refuted.points) @ c < 0, name
 
@@ -494,7 +496,7 @@ def test_x_A_x_without_the_prime_is_no_kernel():
     """001, line 305, corrected: xᵀAx' and not xᵀAx, which is not even symmetric."""
     printed = Similarity(lambda x, z: float(x @ _A @ x))
     refuted = mercer.prove(printed, n_features=3)
-    assert isinstance(refuted, mercer.Counterexample)
+    assert isinstance(refuted, mercer.proof.Counterexample)
     assert refuted.kind == "asymmetric"
     x, z = np.asarray(refuted.points)[:2]
     assert x @ _A @ x != z @ _A @ z
@@ -511,7 +513,7 @@ def test_popular_kernels(rng, smallest_eigenvalue):
     ):
         np.testing.assert_allclose(kernel(X), expected, rtol=1e-10, atol=1e-12)
         assert smallest_eigenvalue(kernel(X)) > -1e-12
-        assert isinstance(mercer.prove(kernel), mercer.Proof)
+        assert isinstance(mercer.prove(kernel), mercer.proof.Proof)
 
 
 # --- The kernel trick, lines 311-349 ----------------------------------------------------------

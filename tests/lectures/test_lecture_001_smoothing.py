@@ -9,7 +9,6 @@ import pytest
 
 import mercer
 from mercer import (
-    Epanechnikov,
     Gaussian,
     KernelCentroidClassifier,
     KernelNeighborsClassifier,
@@ -23,6 +22,7 @@ from mercer import (
     Polynomial,
 )
 from mercer.data import linear_noise, pure_noise, sine_linear_noise
+from mercer.kernels import Epanechnikov
 
 
 def test_the_generalized_distance_finds_neighbors(rng):
@@ -158,7 +158,7 @@ def test_locally_weighted_regression_minimizes_the_weighted_squares(rng):
         # w is where the gradient of the weighted squares vanishes
         np.testing.assert_allclose(phi(X).T @ (r * (t - phi(X) @ w)), 0.0, atol=1e-9)
     # monomials around x span the same functions, so degree 2 is the same fit
-    degree = LocalLinearRegressor(Gaussian(sigma), bandwidth=1.0, degree=2).fit(X, t)
+    degree = LocalLinearRegressor(Gaussian(sigma), bandwidth=1.0, local_degree=2).fit(X, t)
     np.testing.assert_allclose(degree.predict(X), model.predict(X), rtol=1e-7)
 
 

@@ -254,7 +254,7 @@ def test_a_kernel_is_symmetric_and_a_dot_product(rng, features):
 def test_an_asymmetric_function_is_refuted():
     """002, lines 465 and 521: without symmetry no Φ exists."""
     refuted = mercer.prove(Similarity(lambda x, z: float(x[0] + 2 * z[0])), n_features=1)
-    assert isinstance(refuted, mercer.Counterexample)
+    assert isinstance(refuted, mercer.proof.Counterexample)
     assert refuted.kind == "asymmetric"
 
 
@@ -267,14 +267,14 @@ def test_polynomial_kernel_as_a_binomial_sum(c, d, rng):
     summed = Linear().polynomial([comb(d, i) * c ** (d - i) for i in range(d + 1)])
     np.testing.assert_allclose(kernel(X, Z), (X @ Z.T + c) ** d, rtol=1e-11, atol=1e-12)
     np.testing.assert_allclose(summed(X, Z), kernel(X, Z), rtol=1e-9, atol=1e-11)
-    assert isinstance(mercer.prove(kernel), mercer.Proof)
-    assert isinstance(mercer.prove(summed), mercer.Proof)  # the proof strategy of the lecture
+    assert isinstance(mercer.prove(kernel), mercer.proof.Proof)
+    assert isinstance(mercer.prove(summed), mercer.proof.Proof)  # the proof strategy of the lecture
 
 
 def test_a_negative_offset_breaks_the_polynomial_kernel():
     """002, lines 497 and 602: what the condition on c is for."""
     refuted = mercer.prove(Polynomial(2, offset=-1.0), n_features=2)
-    assert isinstance(refuted, mercer.Counterexample)
+    assert isinstance(refuted, mercer.proof.Counterexample)
     c = np.asarray(refuted.vector, dtype=float)
     assert c @ (refuted.points @ np.transpose(refuted.points) - 1.0) ** 2 @ c < 0
 
@@ -397,7 +397,7 @@ def test_prove_refutes_the_indicator_given_only_the_function():
     """002, lines 585 and 593: symmetric, yet not a kernel; found without being told the points."""
     for candidate in (Similarity(_indicator), _indicator):
         refuted = mercer.prove(candidate)
-        assert isinstance(refuted, mercer.Counterexample)
+        assert isinstance(refuted, mercer.proof.Counterexample)
         assert refuted.kind == "indefinite"
         points = np.asarray(refuted.points, dtype=float)
         K = np.array([[_indicator(x, z) for z in points] for x in points])
@@ -411,7 +411,7 @@ def test_prove_refutes_the_box_of_the_library():
     """002, lines 583-593: the same function as a leaf."""
     X = np.array([[1.0], [2.0], [3.0]])
     np.testing.assert_array_equal(Uniform()(X), [[1, 1, 0], [1, 1, 1], [0, 1, 1]])
-    assert isinstance(mercer.prove(Uniform(), n_features=1), mercer.Counterexample)
+    assert isinstance(mercer.prove(Uniform(), n_features=1), mercer.proof.Counterexample)
 
 
 def test_nice_and_useful_functions_are_smooth_ones(rng):
@@ -483,7 +483,7 @@ def test_b3_is_the_cubic_written_out():
 def test_the_table_of_kernels_is_proved_and_psd(kernel, rng, smallest_eigenvalue):
     """002, lines 597-603: all are kernels, at one, two and four inputs."""
     for n_features in (1, 2, 4):
-        assert isinstance(mercer.prove(kernel, n_features=n_features), mercer.Proof)
+        assert isinstance(mercer.prove(kernel, n_features=n_features), mercer.proof.Proof)
         assert smallest_eigenvalue(kernel(rng.normal(size=(30, n_features)))) > -1e-12
 
 
@@ -499,7 +499,7 @@ def test_conditional_expectation_is_a_kernel_of_features(rng, smallest_eigenvalu
     expected = sum(p * np.outer(density(X)[:, c], density(Z)[:, c]) for c, p in enumerate(weight))
     np.testing.assert_allclose(kernel(X, Z), expected, rtol=1e-12)
     assert smallest_eigenvalue(kernel(X)) > -1e-12
-    assert isinstance(mercer.prove(kernel), mercer.Proof)
+    assert isinstance(mercer.prove(kernel), mercer.proof.Proof)
 
 
 @pytest.mark.parametrize(
@@ -507,14 +507,14 @@ def test_conditional_expectation_is_a_kernel_of_features(rng, smallest_eigenvalu
 )
 def test_fourier_transform_is_nonnegative(kernel):
     """002, lines 606-608, 614, 618, 626: Laplacian, Gaussian and B₃ pass the simple trick."""
-    check = mercer.fourier_check(kernel, 1)
+    check = mercer.proof.fourier_check(kernel, 1)
     assert check.passes
 
 
 @pytest.mark.parametrize("kernel", [Uniform(), BSpline(2), BSpline(4)], ids=repr)
 def test_fourier_transform_of_the_box_and_even_splines_dips_below_zero(kernel):
     """002, lines 583, 603 and 608: the indicator fails, and so do the even B-splines."""
-    assert not mercer.fourier_check(kernel, 1).passes
+    assert not mercer.proof.fourier_check(kernel, 1).passes
 
 
 CLOSED_FORMS = [
@@ -530,13 +530,13 @@ CLOSED_FORMS = [
 @pytest.mark.parametrize(("kernel", "transform"), CLOSED_FORMS, ids=lambda v: repr(v)[:20])
 def test_the_fourier_transforms_have_their_closed_forms(kernel, transform):
     """002, line 608: 2λ/(λ² + ω²), √(2π)σe^(−σ²ω²/2), sinc⁴(ω/2) for B₃, 2 sin ω/ω for the box."""
-    check = mercer.fourier_check(kernel, 1)
+    check = mercer.proof.fourier_check(kernel, 1)
     np.testing.assert_allclose(check.spectrum, transform(check.frequencies), atol=1e-7)
 
 
 def test_the_box_first_turns_negative_beyond_pi():
     """002, lines 583 and 608: 2 sin ω/ω < 0 for π < ω < 2π, lowest at ω = 4.4934."""
-    check = mercer.fourier_check(Uniform(), 1)
+    check = mercer.proof.fourier_check(Uniform(), 1)
     assert np.pi < check.negative_at[0] < np.pi + 0.3
     assert check.minimum_at == pytest.approx(4.4934, abs=0.15)
     assert check.minimum == pytest.approx(2 * np.cos(4.493409457909064), rel=1e-2)
@@ -546,7 +546,7 @@ def test_the_fourier_trick_is_for_translation_invariant_kernels_only():
     """002, line 608, corrected: linear and polynomial kernels have no such transform."""
     for kernel in (Linear(), Polynomial(3)):
         with pytest.raises((ValueError, TypeError)):
-            mercer.fourier_check(kernel, 1)
+            mercer.proof.fourier_check(kernel, 1)
 
 
 def test_the_shapes_of_the_five_pictures():

@@ -67,7 +67,7 @@ def test_conditional_expectation_from_a_mixture(rng, smallest_eigenvalue):
     )
     np.testing.assert_allclose(kernel(X, Z), expected, rtol=1e-9)
     assert smallest_eigenvalue(kernel(X)) > -1e-12
-    assert isinstance(mercer.prove(kernel), mercer.Proof)
+    assert isinstance(mercer.prove(kernel), mercer.proof.Proof)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -156,8 +156,8 @@ def test_illegal_similarities_are_told_apart():
     """003, lines 228-232: any* similarity may stand in; the fine print is checked by `prove`."""
     legal = mercer.prove(Polynomial(2, offset=1.0))
     illegal = mercer.prove(Similarity(lambda x, z: -float(np.abs(x - z).sum())))
-    assert isinstance(legal, mercer.Proof)
-    assert isinstance(illegal, mercer.Counterexample)
+    assert isinstance(legal, mercer.proof.Proof)
+    assert isinstance(illegal, mercer.proof.Counterexample)
 
 
 # --- Non-linear separators and kernels, lines 249-280 -------------------------------------------

@@ -9,13 +9,8 @@ import pytest
 from scipy import ndimage
 
 import mercer
-from mercer import (
-    Cosine,
-    DeformableTemplateClassifier,
-    Linear,
-    RotationInvariant,
-    TangentDistance,
-)
+from mercer import Cosine, DeformableTemplateClassifier, Linear
+from mercer.kernels import RotationInvariant, TangentDistance
 
 SIDE = 16
 
@@ -62,7 +57,7 @@ def test_rotation_invariance_allows_large_transformations():
 def test_the_best_over_rotations_is_no_kernel():
     """003, 96-100 and 225-232: s' is a similarity that `prove` refutes."""
     assert isinstance(
-        RotationInvariant(Linear(), [0, 90]).prove(n_features=16), mercer.Counterexample
+        RotationInvariant(Linear(), [0, 90]).prove(n_features=16), mercer.proof.Counterexample
     )
 
 

@@ -88,7 +88,7 @@ def test_illegal_kernels_sometimes_work_but_not_always():
     X, y = blobs(60)
     scores = []
     for kernel in (Sigmoid(0.5, 0.5), -1.0 * Linear()):
-        assert isinstance(mercer.prove(kernel, n_features=2), mercer.Counterexample)
+        assert isinstance(mercer.prove(kernel, n_features=2), mercer.proof.Counterexample)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             scores.append(KernelPerceptron(kernel, epochs=20, **OPTIONS).fit(X, y).score(X, y))

@@ -43,7 +43,7 @@ def test_string_kernels_are_kernels(kernel, smallest_eigenvalue):
     """003, lines 225-232, 280: legal ones, with a map behind them."""
     texts = [t[:6] for t in TEXTS]  # weighted degrees compare places, so lengths are equal
     assert smallest_eigenvalue(kernel(texts)) > -1e-12
-    assert isinstance(mercer.prove(kernel), mercer.Proof)
+    assert isinstance(mercer.prove(kernel), mercer.proof.Proof)
 
 
 def test_the_dual_perceptron_takes_strings():

@@ -62,7 +62,7 @@ def test_the_five_features_have_the_kernel_xz_plus_xz_squared(integers, features
     np.testing.assert_allclose(kernel(integers), phi @ phi.T, rtol=1e-13, atol=1e-12)
     assert same_columns(features(kernel, integers), phi)
     assert kernel.n_dims(2) == 5
-    assert isinstance(mercer.prove(kernel), mercer.Proof)
+    assert isinstance(mercer.prove(kernel), mercer.proof.Proof)
     # the same kernel by the power rule: √2x₁x₂ is there as x₁x₂ and x₂x₁, six features in all
     power = Linear() + Linear() ** 2
     np.testing.assert_array_equal(power(integers), kernel(integers))
@@ -89,7 +89,7 @@ def test_cross_term_kernel_comes_from_x1_and_x2_plus_x3(rng, smallest_eigenvalue
     assert not np.allclose(kernel(X), FromFeatures(lambda X: X)(X))  # the misprint
     assert np.linalg.matrix_rank(kernel(X)) == 2  # two features, as the correction says
     assert smallest_eigenvalue(kernel(X)) > -1e-12
-    assert isinstance(mercer.prove(kernel), mercer.Proof)
+    assert isinstance(mercer.prove(kernel), mercer.proof.Proof)
 
 
 def test_cross_term_kernel_has_an_explicit_map(rng, features):
@@ -144,7 +144,7 @@ def test_rule_the_constant_one_is_a_kernel_with_phi_one(rng, features):
     np.testing.assert_array_equal(Constant(1.0)(X), np.ones((5, 5)))
     np.testing.assert_array_equal(features(Constant(1.0), X), np.ones((5, 1)))
     assert Constant(1.0).n_dims(3) == 1
-    assert isinstance(mercer.prove(Constant(1.0)), mercer.Proof)
+    assert isinstance(mercer.prove(Constant(1.0)), mercer.proof.Proof)
 
 
 def _f(X):
@@ -162,7 +162,7 @@ def test_rule_f_k_f_has_the_features_f_phi(integers, features, same_columns, sma
     np.testing.assert_allclose(hat(integers), phi_hat @ phi_hat.T, atol=1e-9)
     assert same_columns(features(hat, integers), phi_hat)
     assert smallest_eigenvalue(hat(integers)) > -1e-12
-    assert isinstance(mercer.prove(hat), mercer.Proof)
+    assert isinstance(mercer.prove(hat), mercer.proof.Proof)
     # without the hat the equation would say φ = fφ, which fails wherever f ≠ 1
     assert not np.allclose(hat(integers), kernel(integers))
 
@@ -175,7 +175,7 @@ def test_rule_sum_has_both_feature_lists(integers, features, same_columns, small
     both = np.hstack([features(left, integers), features(right, integers)])
     assert same_columns(features(kernel, integers), both)
     assert smallest_eigenvalue(kernel(integers)) > -1e-12
-    assert isinstance(mercer.prove(kernel), mercer.Proof)
+    assert isinstance(mercer.prove(kernel), mercer.proof.Proof)
 
 
 def test_rule_product_has_all_products_of_features(integers, features, smallest_eigenvalue):
@@ -189,7 +189,7 @@ def test_rule_product_has_all_products_of_features(integers, features, smallest_
     mapped = features(kernel, integers)
     np.testing.assert_allclose(mapped @ mapped.T, kernel(integers), rtol=1e-12, atol=1e-9)
     assert smallest_eigenvalue(kernel(integers)) > -1e-12
-    assert isinstance(mercer.prove(kernel), mercer.Proof)
+    assert isinstance(mercer.prove(kernel), mercer.proof.Proof)
 
 
 def test_high_dimensional_features_cost_one_inner_product(rng):

@@ -363,3 +363,24 @@ def test_pages_fit_and_can_be_read_by_all(opened, size, theme):
         page.evaluate(f"{axe};0")
         found = page.evaluate("axe.run()")["violations"]
         assert not [one["id"] for one in found if one["impact"] in ("serious", "critical")], found
+
+
+def test_a_figure_is_drawn_in_by_touch_and_by_keys(opened):
+    _, page = opened(
+        "panel=playground&data=moons&kernel=gaussian(0.3)&learner=svm&n=20",
+        (390, 844),
+        has_touch=True,
+        reduced_motion="reduce",
+    )
+    count = "document.querySelector('.mercer-live').figure.plane.points.y.length"
+    box = page.locator(".stage canvas").bounding_box()
+    page.touchscreen.tap(box["x"] + 0.06 * box["width"], box["y"] + 0.94 * box["height"])
+    page.wait_for_function(f"() => {count} === 21")
+    page.focus(".stage canvas")
+    page.keyboard.press("2")  # the other class
+    for _ in range(3):
+        page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    page.wait_for_function(f"() => {count} === 22")
+    settle(page)
+    assert not page.evaluate("document.querySelector('.mercer-live').figure.failed")

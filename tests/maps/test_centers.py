@@ -62,11 +62,13 @@ def test_leverage_scores_are_those_of_the_whole_matrix(monkeypatch):
         exact = np.diag(dense @ np.linalg.inv(dense + ridge * np.eye(150)))
         low, high = (ridge, high) if exact.sum() > 12 else (low, ridge)
     np.testing.assert_allclose(scores, exact, rtol=1e-6)
-    monkeypatch.setattr("mercer.maps.centers.LEVERAGE_ROWS", 120)
+    monkeypatch.setattr("mercer.maps.centers.CHOOSING_ROWS", 120)
     about = leverage_scores(K, 12.0, np.random.RandomState(0))
     assert np.corrcoef(about, scores)[0, 1] > 0.9
     with pytest.raises(ValueError, match="no leverage scores"):
-        leverage_scores(mercer.NegativeSquaredDistance().gram(X), 5.0, np.random.RandomState(0))
+        leverage_scores(
+            mercer.kernels.NegativeSquaredDistance().gram(X), 5.0, np.random.RandomState(0)
+        )
 
 
 @pytest.mark.parametrize("how", ["kmeans++", "leverage", "greedy"])

@@ -177,7 +177,7 @@ def test_options_agree(name, dtype, sample, in_onnx):
     "phi",
     [
         PolynomialMap(2, offset=0.5),
-        TaylorGaussianMap(1.3, order=3),
+        TaylorGaussianMap(1.3, degree=3),
         PolarMap(),
         PolarMap((2, 0), winding=2.5),
         NystromMap("gaussian(1)", 6, random_state=0),

@@ -361,7 +361,7 @@ class KernelReg:
         self.X = np.column_stack([np.ravel(column) for column in np.atleast_2d(exog)])
         self.y = np.ravel(endog)
         kind = LocalLinearRegressor if reg_type == "ll" else NadarayaWatsonRegressor
-        model = kind("gaussian(1)", "loo" if chosen else bw, per_column=True)
+        model = kind("gaussian(1)", "auto" if chosen else bw, per_column=True)
         self.model = model.fit(self.X, self.y)
         self.bw = self.model.bandwidth_ if chosen else bw
 

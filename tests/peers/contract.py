@@ -29,7 +29,7 @@ VARIANTS = [
     KernelNeighborsClassifier(radius=1.3, outlier_label="most_frequent"),
     KernelNeighborsRegressor(radius=0.9),
     Perceptron(PolynomialMap(2, offset=1.0)),
-    DeformableTemplateClassifier(rounds=0, order=0),
+    DeformableTemplateClassifier(rounds=0, max_frequency=0),
     NystromMap("poly", n_components=20, random_state=0),
     RandomFourierMap("laplacian()", random_state=0),
     RandomFourierMap(orthogonal=True, random_state=0),

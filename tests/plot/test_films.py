@@ -73,7 +73,7 @@ def test_a_perceptron_visit_by_visit(kind):
     np.testing.assert_array_equal(norm.get_ydata(), curves.norm)
     assert count.lines[1].get_ydata() == [fitted.n_mistakes_]
     assert count.get_title() == f"mistakes: {fitted.n_mistakes_}"
-    assert any("bound" in word for word in words(count))
+    assert any(curves.formulas[2] in word for word in words(count))
     assert fitted.n_mistakes_ <= curves.bound
 
 

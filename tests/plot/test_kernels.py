@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer import BSpline, Gaussian, Polynomial, Sigmoid, data, fourier_check, plot
+from mercer import Gaussian, Polynomial, Sigmoid, data, plot
+from mercer.kernels import BSpline
+from mercer.proof import fourier_check
 
 
 def test_the_shape_of_a_kernel_peaks_at_its_center():

@@ -126,9 +126,7 @@ def test_the_area_under_a_perfect_curve_is_one():
 
 def test_the_old_order_of_arguments_is_told():
     model, names = KernelRidge("gaussian(1)"), ("alpha", [0.01, 1.0])
-    with pytest.warns(
-        DeprecationWarning, match=r"errors_over\(model, X, y, parameter, values\) now"
-    ):
+    with pytest.warns(FutureWarning, match=r"errors_over\(model, X, y, parameter, values\) now"):
         old = plot.errors_over(model, *names, X, T, cv=3)
     new = plot.errors_over(model, X, T, *names, cv=3)
     assert old["training"].tolist() == new["training"].tolist()

@@ -40,7 +40,7 @@ def test_the_domain_travels(k, build, domain):
 
 def test_every_kernel_that_refuses_rows_names_its_domain():
     """The class of the defect: a kernel that is only defined somewhere must say so."""
-    for entry in mk.leaves():
+    for entry in mk.catalog.leaves():
         for example in entry.examples if hasattr(entry, "examples") else ():
             kernel = mk.parse(example) if isinstance(example, str) else example()
             if kernel.is_opaque:

@@ -302,7 +302,7 @@ MAPS: dict[str, tuple[dict[str, Any], ...]] = {
     "PolynomialMap": ({"degree": 2, "offset": 1.0},),
     "PowersMap": ({"degree": 3},),
     "RandomFourierMap": ({}, {"kernel": "matern(1.5, 2)", "orthogonal": True}),
-    "TaylorGaussianMap": ({"order": 3},),
+    "TaylorGaussianMap": ({"degree": 3},),
     "TensorSketchMap": ({},),
 }
 

@@ -365,7 +365,7 @@ def test_as_few_nodes_as_the_worst_background_allows_give_products_of_any_sign(b
 def test_kernels_on_named_columns(table):
     frame, y = table
     kernel = mercer.Gaussian(1.0).on(["pay"]) * mercer.Gaussian(20.0).on(["age"])
-    model = mercer.KernelSVC(kernel + mercer.Hamming().on(["town"])).fit(frame, y)
+    model = mercer.KernelSVC(kernel + mercer.kernels.Hamming().on(["town"])).fit(frame, y)
     found = mercer.explain_rows(model, frame[:4], frame[:12])
     assert found.method == "exact"
     asked = mercer.explain_rows(model, frame[:4], frame[:12], method="sampled", walks=300)

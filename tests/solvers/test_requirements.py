@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer import Gaussian, Linear, NegativeSquaredDistance
+from mercer import Gaussian, Linear
+from mercer.kernels import NegativeSquaredDistance
 from mercer.learners import KernelLogisticRegression, KernelRidge
 from mercer.solvers import SOLVERS, Solver, register_solver, unregister_solver
 from mercer.solvers.linear.problem import RidgeSolution

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.store import StoreError, files, write_atomically
+from mercer.store import StoreError, files
+from mercer.store.files import write_atomically
 
 SOURCES = str(Path(__file__).parents[2] / "src")
 IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0

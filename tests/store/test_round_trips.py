@@ -89,7 +89,7 @@ MODELS = {
     "smoother": (learners.NadarayaWatsonRegressor(), T),
     "smoother, columns": (learners.NadarayaWatsonRegressor("laplacian()", per_column=True), T),
     "smoothing classifier": (learners.NadarayaWatsonClassifier(), Y),
-    "local linear": (learners.LocalLinearRegressor(degree=2), T),
+    "local linear": (learners.LocalLinearRegressor(local_degree=2), T),
     "local, features": (
         learners.LocalLinearRegressor(feature_map=maps.PolynomialMap(2, offset=1.0)),
         T,

@@ -12,7 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import mercer
-from mercer import Bilinear, Gaussian, KernelExpansion, KernelPerceptron, Linear, Spectrum, store
+from mercer import Gaussian, KernelExpansion, KernelPerceptron, Linear, Spectrum, store
+from mercer.kernels import Bilinear
 from mercer.store import StoreError
 
 X, Y = load_iris(return_X_y=True)

@@ -8,7 +8,8 @@ curve.
 
 import matplotlib.pyplot as plt
 
-from mercer import FromFeatures, KernelRidge, data, plot
+from mercer import KernelRidge, data, plot
+from mercer.kernels import FromFeatures
 from mercer.maps import PowersMap
 
 X, t = data.sine_linear_noise(60)

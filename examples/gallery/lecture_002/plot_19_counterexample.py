@@ -8,7 +8,8 @@ A function that is not a kernel
 import matplotlib.pyplot as plt
 import numpy as np
 
-from mercer import Uniform, plot, prove
+from mercer import plot, prove
+from mercer.kernels import Uniform
 
 three = np.array([[1.0], [2.0], [3.0]])
 print(prove(Uniform(1.0), data=three))

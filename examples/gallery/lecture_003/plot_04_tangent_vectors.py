@@ -10,7 +10,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.ndimage import zoom
 
-from mercer import TangentDistance, data, plot
+from mercer import data, plot
+from mercer.kernels import TangentDistance
 
 digits = data.digits()
 y = np.asarray(digits.y)[:600]

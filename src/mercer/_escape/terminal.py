@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import sys
 import unicodedata
@@ -32,6 +33,8 @@ def safe(text: str) -> str:
     return text.translate(_SHOWN)
 
 
+#: The name for `errors=` of streams and codecs that spells out what an encoding lacks.
+SPELLED = "mercer.spelled"
 #: Signs that some encodings lack, and do not come apart, in letters that all of them have.
 _SPELLED = {
     "✓": "yes:", "✗": "no:", "≥": ">=", "≤": "<=", "≠": "!=", "−": "-", "‖": "||", "·": "*",
@@ -47,12 +50,9 @@ def encodable(text: str, encoding: str) -> str:
     'yes: sigma >= 0, cTKc'
     """
     try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
-        return "".join(c if _fits(c, encoding) else _spelled(c, encoding) for c in text)
+        return text.encode(encoding, SPELLED).decode(encoding)
     except LookupError:  # an encoding that Python does not know
-        pass
-    return text
+        return text
 
 
 def as_lines(drawn: Any, width: int = 80) -> str:
@@ -74,15 +74,15 @@ def printable(show: Callable[[Any], str]) -> Callable[[Any], str]:
     return shown
 
 
-def _fits(character: str, encoding: str) -> bool:
-    try:
-        return bool(character.encode(encoding))
-    except UnicodeEncodeError:
-        return False
+def _spelled(error: Any) -> tuple[str, int]:
+    """What stands for characters that an encoding lacks, as `codecs` asks for it."""
+    spelled = []
+    for character in error.object[error.start : error.end]:
+        apart = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
+        name = unicodedata.name(character, "?").rpartition(" ")[2].lower()
+        letters = name if character.isalpha() else "?"
+        spelled.append(_SPELLED.get(character) or apart or letters)
+    return "".join(spelled), error.end
 
 
-def _spelled(character: str, encoding: str) -> str:
-    apart = unicodedata.normalize("NFKD", character)
-    name = unicodedata.name(character, "?").rpartition(" ")[2].lower()
-    letters = name if character.isalpha() else "?"
-    return _SPELLED.get(character) or (apart if _fits(apart, encoding) else letters)
+codecs.register_error(SPELLED, _spelled)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -25,7 +26,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _open_streams() -> None:
     """Open in the null device what the shell closed (`>&-`), so that text has a place to go, and
-    no file of ours gets the number of a standard stream."""
+    no file of ours gets the number of a standard stream; spell out what a pipe cannot encode."""
+    from mercer._escape.terminal import SPELLED
+
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+        elif mode == "w" and isinstance(stream := getattr(sys, name), io.TextIOWrapper):
+            stream.reconfigure(errors=SPELLED)

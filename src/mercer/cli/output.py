@@ -177,13 +177,14 @@ def load_data(
     """The data set a command was given; scikit-learn's digits or a toy by name if no file."""
     from mercer import data
     from mercer.data.columns import listed
+    from mercer.data.toys import TOYS
 
     if path is None:
         return data.digits()
-    if not Path(path).exists() and (path == "digits" or path in data.TOYS):
+    if not Path(path).exists() and (path == "digits" or path in TOYS):
         return data.named(path)
     if not Path(path).exists() and not any(c in path for c in "./\\"):
-        near = nearest(path, ["digits", *data.TOYS, *(p.name for p in Path().iterdir())])
+        near = nearest(path, ["digits", *TOYS, *(p.name for p in Path().iterdir())])
         hint = f" Did you mean {near!r}?" if near else " `mercer data` lists the data sets."
         raise click.UsageError(f"there is no file and no data set {path!r}.{hint}")
     chosen = _names(columns) if columns else None

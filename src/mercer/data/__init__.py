@@ -18,7 +18,6 @@ from mercer.data.object_toys import glyphs, mail, stroke_paths, strokes
 from mercer.data.schema import DataError, Schema
 from mercer.data.targets import guess_task
 from mercer.data.toys import (
-    TOYS,
     blobs,
     checkerboard,
     circles,
@@ -34,7 +33,6 @@ from mercer.data.toys import (
 )
 
 __all__ = [
-    "TOYS",
     "DataError",
     "Dataset",
     "Note",

@@ -200,7 +200,7 @@ class Reach:
 def reach(formula: Formula, floor: float = 0.0) -> Reach | None:
     """The distance beyond which k is nothing: 0 for `floor` 0, else at most floor · k(0).
 
-    >>> from mercer import Tricube
+    >>> from mercer.kernels import Tricube
     >>> round(reach(simplify(Tricube(width=3.0).formula())).radius, 9)
     3.0
     """

@@ -190,10 +190,10 @@ def _by_columns(
     room = (
         tuning.COPY_SHARE
         * get_config().memory_bytes
-        / (8 * tuning.COLUMN_ARRAYS * d * tuning.GRADIENT_ROWS * tuning.GRADIENT_THREADS)
+        / (8 * tuning.COLUMN_ARRAYS * d * tuning.SMALL_BLOCK_ROWS * tuning.GRADIENT_THREADS)
     )
     tiling = Tiling(
-        gram.shape, (tuning.GRADIENT_ROWS, int(np.clip(room, 16, 2048))), get_config().n_threads
+        gram.shape, (tuning.SMALL_BLOCK_ROWS, int(np.clip(room, 16, 2048))), get_config().n_threads
     )
     gram.sweep(body, tiling=tiling, what="gradients")
     return out

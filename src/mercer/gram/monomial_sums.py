@@ -19,7 +19,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
 from math import comb
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from mercer.gram.dispatch import HOST, engine_for
 from mercer.kernels.core import Kernel
 
 #: Points between these are far from the ends of the range, and so are the powers of their numbers.
-RANGE = (1e-8, 1e8)
+RANGE: Final = (1e-8, 1e8)
 
 #: Per degree, two slices for each column: see `_levels`.
 Levels = tuple[tuple[slice, ...], ...]

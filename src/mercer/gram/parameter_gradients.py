@@ -18,7 +18,7 @@ from mercer.formula import derive
 from mercer.formula.derive import lengths_of, parameters_of
 from mercer.gram.base import Body, Gram, formula_of
 from mercer.gram.rows import matrix
-from mercer.tuning import GRADIENT_ENTRY_BYTES, GRADIENT_ROWS, GRADIENT_TILE_SHARE
+from mercer.tuning import GRADIENT_ENTRY_BYTES, SMALL_BLOCK_ROWS, WORK_SHARE
 
 
 def weighted_slopes(gram: Gram, W: Any) -> dict[str, Any]:
@@ -86,12 +86,12 @@ def _squares(gram: Gram, W: Any, U: Any, V: Any) -> np.ndarray:
 def _sweep(gram: Gram, W: Any, body: Body) -> None:
     """Every tile, in small ones where W takes much of the memory limit itself."""
     tiling = None
-    if isinstance(W, np.ndarray) and W.nbytes > GRADIENT_TILE_SHARE * gram.limit_bytes:
+    if isinstance(W, np.ndarray) and W.nbytes > WORK_SHARE * gram.limit_bytes:
         threads = get_config().n_threads
         left = max(gram.limit_bytes - W.nbytes, gram.limit_bytes // 32)
-        width = int(max(64, left // (GRADIENT_ENTRY_BYTES * GRADIENT_ROWS * threads)))
+        width = int(max(64, left // (GRADIENT_ENTRY_BYTES * SMALL_BLOCK_ROWS * threads)))
         tiling = Tiling(
-            gram.shape, (GRADIENT_ROWS, min(width, gram.shape[1])), threads, gram.square
+            gram.shape, (SMALL_BLOCK_ROWS, min(width, gram.shape[1])), threads, gram.square
         )
     triangle = gram.square
     gram.sweep(body, tiling=tiling, triangle=triangle, exact_diagonal=True, what="derivatives")

@@ -149,7 +149,7 @@ def _fitted_tile(
     # Two panels per thread, unless they become too thin: one core may be busy elsewhere.
     if threads > 1:
         height = min(
-            height, max(tuning.FULL_RATE_ROWS, -(-n // (2 * threads))), max(64, -(-n // threads))
+            height, max(tuning.PANEL_ROWS, -(-n // (2 * threads))), max(64, -(-n // threads))
         )
     # As many panels for each thread, all of one height.
     panels = threads * max(1, -(-n // (threads * height)))
@@ -246,5 +246,5 @@ def _cheaper_loop(x: Any, z: Any) -> tuple[float, bool]:
     common, numbers = np.dot(*counts) / max(1, n * m), x.nnz / max(1, n)
     scattered = tuning.SCATTERED_COST[0] * common + tuning.SCATTERED_COST[1]
     paneled = tuning.PANELED_COST[0] * numbers + tuning.PANELED_COST[1]
-    fits = n >= tuning.SPARSE_PANEL_ROWS and columns <= tuning.SPARSE_PANEL_COLUMNS
+    fits = n >= tuning.SMALL_BLOCK_ROWS and columns <= tuning.SPARSE_PANEL_COLUMNS
     return float(min(scattered, paneled) if fits else scattered), fits and paneled < scattered

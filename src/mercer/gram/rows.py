@@ -319,7 +319,7 @@ def common_dtype(dtypes: Iterable[Any]) -> np.dtype:
 
 def scatters(x: Any, z: Any) -> bool:
     """Whether a compiled loop multiplies these two sparse matrices."""
-    return may_compile() and _count(x) * _count(z) / max(1, x.shape[1]) >= tuning.SPARSE_LOOP_WORK
+    return may_compile() and _count(x) * _count(z) / max(1, x.shape[1]) >= tuning.SMALL_WORK
 
 
 def stays_sparse(rows: Any, others: Any) -> bool:

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 from mercer._lazy import unknown
 from mercer.kernels import columnwise, densities, dots, opaque, radial  # noqa: F401  (each of these files enters its kernels in the catalog)
 from mercer.kernels.algebra import Exp, Normalized, PolynomialOf, Power, Product, Scaled, Sum
-from mercer.kernels.catalog import KERNELS, LATER, LEAVES, examples, kernel, leaves, register
+from mercer.kernels.catalog import KERNELS, LATER, kernel, register
 from mercer.kernels.claims import Claim, Rule
 from mercer.kernels.core import Kernel
 from mercer.kernels.expressions.mathematics import Written
-from mercer.kernels.grammar import BESIDE, bare, parse
+from mercer.kernels.grammar import bare, parse
 from mercer.kernels.on_inputs import On, Reweight, Warp
 from mercer.kernels.opaque import OpaqueKernel
 from mercer.kernels.opaque import Similarity as Similarity
-from mercer.kernels.parameters import Meaning, Width
+from mercer.kernels.parameters import Width
 from mercer.kernels.radial import Gaussian as Gaussian
 
 if TYPE_CHECKING:  # type checkers cannot read the catalog; `make format` writes this file from it
@@ -29,15 +29,21 @@ if TYPE_CHECKING:  # type checkers cannot read the catalog; `make format` writes
     from mercer.kernels.names import *  # noqa: F403
 
 __all__ = [
-    "BESIDE", "DEFAULT", "KERNELS", "LEAVES", "Claim", "Exp", "Kernel", "Meaning", "Normalized",
-    "On", "OpaqueKernel", "PolynomialOf", "Power", "Product", "Reweight", "Rule", "Scaled", "Sum",
-    "Warp", "Width", "Written", "as_kernel", "examples", "kernel", "leaves", "parse", "register",
+    "DEFAULT", "Claim", "Exp", "Kernel", "Normalized", "On", "OpaqueKernel", "PolynomialOf",
+    "Power", "Product", "Reweight", "Rule", "Scaled", "Sum", "Warp", "Width", "Written",
+    "as_kernel", "kernel", "parse", "register",
 ]  # fmt: skip
 globals().update(KERNELS.loaded)
 if TYPE_CHECKING:
     __all__ += names.__all__
 else:
     _BESIDE_KERNELS = __all__
+    #: Tables that version 0.2 had among the public names, and where they are.
+    _FORMER = {
+        **dict.fromkeys(("LEAVES", "examples", "leaves"), "mercer.kernels.catalog"),
+        "BESIDE": "mercer.kernels.grammar",
+        "Meaning": "mercer.kernels.parameters",
+    }
     del __all__  # asked for, it is made of the catalog, which imports all that is in it
 
     def __dir__() -> list[str]:
@@ -51,6 +57,11 @@ else:
         if name[:1].isupper() and name in KERNELS:
             globals().update(KERNELS)
             return KERNELS[name]
+        if name in _FORMER:
+            from mercer._deprecated import warn_of
+
+            warn_of(f"{__name__}.{name}", f"{_FORMER[name]}.{name}")
+            return getattr(import_module(_FORMER[name]), name)
         raise unknown(__name__, name, __dir__())
 
 

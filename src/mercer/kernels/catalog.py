@@ -139,7 +139,8 @@ def kernel(cls: K) -> K:
 
     Examples
     --------
-    >>> from mercer.kernels import KERNELS, SquaredDistance
+    >>> from mercer.kernels import SquaredDistance
+    >>> from mercer.kernels.catalog import KERNELS
     >>> KERNELS["SquaredDistance"] is SquaredDistance
     True
     """
@@ -176,7 +177,8 @@ def leaves() -> tuple[type[Kernel], ...]:
 
     Examples
     --------
-    >>> from mercer.kernels import Gaussian, leaves
+    >>> from mercer import Gaussian
+    >>> from mercer.kernels.catalog import leaves
     >>> Gaussian in leaves()
     True
     """
@@ -198,7 +200,7 @@ def examples(cls: type[Kernel]) -> list[Kernel]:
 
     Examples
     --------
-    >>> from mercer import Constant
+    >>> from mercer.kernels import Constant
     >>> examples(Constant)
     [Constant(value=2.0), Constant(value=0.0), Constant(value=-2.0)]
     """

@@ -43,7 +43,7 @@ class BSpline(Kernel):
 
     Examples
     --------
-    >>> from mercer import BSpline
+    >>> from mercer.kernels import BSpline
     >>> BSpline(1)([[0.0]], [[0.25]])
     array([[0.75]])
     """
@@ -198,7 +198,7 @@ class Intersection(Kernel):
 
     Examples
     --------
-    >>> from mercer import Intersection
+    >>> from mercer.kernels import Intersection
     >>> Intersection()([[3.0, 1.0]], [[2.0, 5.0]])
     array([[3.]])
     """
@@ -218,7 +218,7 @@ class Hamming(Kernel):
 
     Examples
     --------
-    >>> from mercer import Hamming
+    >>> from mercer.kernels import Hamming
     >>> Hamming()([["red", "small"]], [["red", "large"]])
     array([[0.5]])
     """
@@ -237,7 +237,7 @@ class Delta(Kernel):
 
     Examples
     --------
-    >>> from mercer import Delta
+    >>> from mercer.kernels import Delta
     >>> Delta()([[1.0, 2.0]], [[1.0, 2.0], [1.0, 3.0]])
     array([[1., 0.]])
     """
@@ -267,7 +267,7 @@ class Anova(Kernel):
 
     Examples
     --------
-    >>> from mercer import Anova
+    >>> from mercer.kernels import Anova
     >>> Anova(2)([[0.0, 0.0, 0.0]], [[0.0, 0.0, 9.0]]).round(6)
     array([[1.]])
     """

@@ -75,7 +75,7 @@ class ConditionalExpectation(_WithModel, OpaqueKernel):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer import ConditionalExpectation
+    >>> from mercer.kernels import ConditionalExpectation
     >>> class Coins:
     ...     weights = np.array([0.5, 0.5])
     ...     def log_densities(self, X):
@@ -232,7 +232,7 @@ class Fisher(_WithModel, Kernel):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer import Fisher
+    >>> from mercer.kernels import Fisher
     >>> class Normal:  # mean 0, variance 1, θ the mean
     ...     def fisher_scores(self, X):
     ...         return X

@@ -76,7 +76,7 @@ class Constant(Kernel):
 
     Examples
     --------
-    >>> from mercer import Constant
+    >>> from mercer.kernels import Constant
     >>> Constant(2.0)([[0.0], [1.0]])
     array([[2., 2.],
            [2., 2.]])
@@ -235,7 +235,7 @@ class Bilinear(Kernel):
 
     Examples
     --------
-    >>> from mercer import Bilinear
+    >>> from mercer.kernels import Bilinear
     >>> Bilinear([[2, 0], [0, 1]])([[1.0, 1.0]], [[3.0, 4.0]]).round(12)
     array([[10.]])
     """
@@ -337,7 +337,7 @@ class Tanimoto(Kernel):
 
     Examples
     --------
-    >>> from mercer import Tanimoto
+    >>> from mercer.kernels import Tanimoto
     >>> Tanimoto()([[1.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]])
     array([[0.5]])
     """
@@ -367,7 +367,7 @@ class ArcCosine(Kernel):
 
     Examples
     --------
-    >>> from mercer import ArcCosine
+    >>> from mercer.kernels import ArcCosine
     >>> ArcCosine(1)([[1.0, 0.0]], [[2.0, 0.0], [0.0, 1.0]]).round(4)
     array([[2.    , 0.3183]])
     """

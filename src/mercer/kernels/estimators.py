@@ -10,21 +10,24 @@ Nothing in this file imports scikit-learn, so that `import mercer` stays light.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Container
 from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import wraps
 from inspect import signature
 from typing import Any, Self, TypeVar, dataclass_transform
 
+from mercer._deprecated import ENDS, modern, warn_of
+from mercer._notices import warn
 from mercer._parameters import Anything, Check, Count, Either, Maybe, Number, OneOf
 from mercer._suggest import ARGUMENTS_HERE, nearest, suggest
-from mercer.kernels import BESIDE, KERNELS, Kernel, as_kernel
+from mercer.kernels import Kernel, as_kernel
+from mercer.kernels.catalog import KERNELS
+from mercer.kernels.grammar import BESIDE
 from mercer.kernels.parameters import WORDS, is_number
 
 C = TypeVar("C", bound=type)
 #: What a number in the place of the kernel may have been meant for.
-_COUNTS = ("n_components", "n_clusters", "n_neighbors", "bandwidth")
+_FIRST = ("n_components", "n_clusters", "n_neighbors", "bandwidth", "C", "alpha")
 ANYTHING = Anything()
 
 
@@ -39,6 +42,11 @@ def _suggesting(init: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(init)
     def checked(self: Any, *values: Any, **named: Any) -> None:
+        former = getattr(self, "_former", {})
+        if not former.keys().isdisjoint((*known[: len(values)], *named)):
+            by_position = modern(type(self), dict(zip(known, values, strict=False)))
+            values = (*by_position.values(), *values[len(known) :])
+            named = modern(type(self), named)
         numbers = {n: named.pop(n) for n in BESIDE if n in named and _is_former(n, known)}
         for name in named:
             if name not in known:
@@ -51,9 +59,16 @@ def _suggesting(init: Callable[..., None]) -> Callable[..., None]:
     return checked
 
 
-def parameter(check: Check, *, default: Any) -> Any:
-    """The default of a parameter, and what it may be, which `fit` checks."""
-    return field(default=default, metadata={"check": check})
+#: What no parameter ever was.
+_NEVER: Any = object()
+
+
+def parameter(check: Check, *, default: Any, name_was: str = "", was: Any = _NEVER) -> Any:
+    """The default of a parameter, and what it may be, which `fit` checks.
+
+    `name_was` is its former name, and `was` the value that is spelled "auto" now: both still work.
+    """
+    return field(default=default, metadata={"check": check, "name_was": name_was, "was": was})
 
 
 @dataclass_transform(eq_default=False, field_specifiers=(field, parameter))
@@ -74,8 +89,36 @@ def estimator(cls: C) -> C:
     given: Any = cls
     checks = {f.name: f.metadata.get("check", ANYTHING) for f in fields(given) if f.init}
     given._parameters = checks | declared
+    former = {f.metadata["name_was"]: f.name for f in fields(given) if f.metadata.get("name_was")}
+    values = {f.name: f.metadata.get("was", _NEVER) for f in fields(given)}
+    spelled = {name: (was, "auto") for name, was in values.items() if was is not _NEVER}
+    if former or spelled:
+        given._former = former | spelled
+        given.set_params = _set_modern(given.set_params)
+        for name, now in former.items():
+            setattr(given, name, _former_name(name, now))
     given.__init__ = _suggesting(given.__init__)
     return cls
+
+
+def _set_modern(set_params: Callable[..., Any]) -> Callable[..., Any]:
+    """A `set_params` that takes former names and values, too."""
+
+    @wraps(set_params)
+    def checked(self: Any, **params: Any) -> Any:
+        return set_params(self, **modern(type(self), params))
+
+    return checked
+
+
+def _former_name(name: str, now: str) -> property:
+    """The value of a parameter under its former name."""
+
+    def read(self: Any) -> Any:
+        warn_of(f"{type(self).__name__}.{name}", now)
+        return getattr(self, now)
+
+    return property(read)
 
 
 @estimator
@@ -97,11 +140,10 @@ def _set_former(learner: Any, numbers: dict[str, Any]) -> None:
     """Set numbers of the kernel that were given beside its name, with a warning."""
     learner.kernel = as_kernel(learner.kernel, **numbers)
     who, written = type(learner).__name__, ", ".join(f"{n}={v!r}" for n, v in numbers.items())
-    warnings.warn(
-        f"{who}({written}) is gone in version 0.3: the numbers of a kernel stand in the kernel, "
+    warn(
+        f"{who}({written}) is gone in version {ENDS}: the numbers of a kernel stand in the kernel, "
         f"here kernel={learner.kernel!r}, or 'rbf(gamma=0.5)'",
         FutureWarning,
-        stacklevel=3,
     )
 
 
@@ -143,7 +185,7 @@ class KernelParams:
 
     def _given_kernel(self) -> Kernel:
         """The kernel as it was given, its widths still to be chosen by the data."""
-        meant = next((name for name in _COUNTS if hasattr(self, name)), None)
+        meant = next((name for name in _FIRST if hasattr(self, name)), None)
         if meant and is_number(self.kernel):
             raise TypeError(
                 f"the first argument of {type(self).__name__} is the kernel, got {self.kernel!r}: "

@@ -162,7 +162,7 @@ class Reweight(SameFeatures):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer import Constant
+    >>> from mercer.kernels import Constant
     >>> Constant().reweight(lambda X: np.asarray(X)[:, 0])([[2.0]], [[3.0]])
     array([[6.]])
     """

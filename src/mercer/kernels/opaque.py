@@ -112,7 +112,7 @@ class Similarity(OpaqueKernel):
 
     Examples
     --------
-    >>> from mercer import Similarity
+    >>> from mercer.kernels import Similarity
     >>> k = Similarity(lambda a, b: float(len(set(a) & set(b))))
     >>> k(["cat", "car"])
     array([[3., 2.],
@@ -228,7 +228,7 @@ class FromFeatures(Kernel):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer import FromFeatures
+    >>> from mercer.kernels import FromFeatures
     >>> k = FromFeatures(lambda X: np.hstack([X, np.square(X)]))
     >>> k(np.array([[1.0], [-1.0]]))
     array([[2., 0.],

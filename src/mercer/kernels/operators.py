@@ -90,7 +90,7 @@ class Algebra:
 
         M is a positive semi-definite matrix, or a vector of one weight per column.
 
-        >>> from mercer import SquaredDistance
+        >>> from mercer.kernels import SquaredDistance
         >>> SquaredDistance().metric([4.0, 0.25])
         SquaredDistance().warp([2.0, 0.5])
         """

@@ -241,7 +241,7 @@ def warn_if_refuted(kernel: Kernel, n_features: int | None) -> None:
         warn(
             f"{kernel!r} is not a positive semi-definite kernel ({reason}). It is used as it is, "
             "but what theory promises need not hold; mercer.prove gives a counterexample, "
-            "mercer.repair a matrix that is one.",
+            "mercer.repair a valid matrix.",
             KernelWarning,
         )
 

@@ -138,6 +138,16 @@ def finite_dims(kernel: Kernel, n_features: int | None) -> int | None:
     return int(size)
 
 
+def refuse_number_beside_path(learner: Any, name: str) -> None:
+    """Refuse a number beside a path: ``alphas=`` lists what ``alpha="auto"`` chooses from."""
+    value = getattr(learner, name)
+    if not (isinstance(value, str) and value == "auto"):
+        raise ValueError(
+            f"{name}={value!r} leaves nothing to choose: {name}s= lists what 'auto' chooses from, "
+            f"so give one of the two"
+        )
+
+
 def check_width(who: str, kernel: Kernel, X: Any, n_train: int) -> None:
     """New rows of a precomputed matrix have one column for every training example."""
     if kernel.takes_matrix and X.shape[1] != n_train:

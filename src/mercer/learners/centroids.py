@@ -22,7 +22,7 @@ from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners._options import fetched, labeled, log_weights, together, weights_or_none
-from mercer.tuning import MATRIX_PANEL_ROWS
+from mercer.tuning import PANEL_ROWS
 
 
 @estimator
@@ -147,7 +147,7 @@ def medoids(gram: Gram, labels: np.ndarray, n_classes: int, weight: np.ndarray) 
     for c in range(n_classes):
         members = np.flatnonzero((labels == c) & (weight > 0))
         total = np.empty(len(members))
-        for part in cut(0, len(members), MATRIX_PANEL_ROWS):
+        for part in cut(0, len(members), PANEL_ROWS):
             some = members[part]
             k = gram.block(some, members).astype(np.float64)
             square = own[some, None] - 2.0 * k + own[None, members]

@@ -25,17 +25,17 @@ from mercer.solvers.local.weights import Weights
 class LocalLinearRegressor(SmoothingRegressor):
     """At x, w minimizes Σₙ k(x/h, xₙ/h) (tₙ − wᵀφ(xₙ))², and the prediction is wᵀφ(x).
 
-    By default φ holds all monomials of xₙ − x up to `degree`: 0 is the weighted mean, 1 a line,
-    which follows slopes and does not sag at the boundary. There is no ridge. Where the weighted
-    examples do not determine the fit, the slopes are the smallest possible ones (one example in
-    reach: its value, slope 0); with a `feature_map`, w itself is. Far from all data, where k
-    rounds to 0, the prediction is the nearest neighbor's value, with a warning.
+    By default φ holds all monomials of xₙ − x up to `local_degree`: 0 is the weighted mean, 1 a
+    line, which follows slopes and does not sag at the boundary. There is no ridge. Where the
+    weighted examples do not determine the fit, the slopes are the smallest possible ones (one
+    example in reach: its value, slope 0); with a `feature_map`, w itself is. Far from all data,
+    where k rounds to 0, the prediction is the nearest neighbor's value, with a warning.
 
     Parameters
     ----------
     kernel, bandwidth, per_column
         As in `NadarayaWatsonRegressor`.
-    degree : {0, 1, 2, 3}, default 1
+    local_degree : {0, 1, 2, 3}, default 1
         Of the polynomial that is fitted: 0 is the weighted mean, 1 a line.
     feature_map : None, function of rows or transformer
         Any φ instead of monomials; put a column of ones in it if you want a constant.
@@ -62,7 +62,7 @@ class LocalLinearRegressor(SmoothingRegressor):
     _keeps_rows_in_place = False  # its sums of moments are loops on the host
 
     _: KW_ONLY
-    degree: int = parameter(Count(0, 3), default=1)
+    local_degree: int = parameter(Count(0, 3), default=1, name_was="degree")
     feature_map: Any = None
 
     _beside = ("gamma", "coef0")  # its degree is that of the local polynomials
@@ -99,7 +99,7 @@ class LocalLinearRegressor(SmoothingRegressor):
 
     def _fits(self, weights: Weights, queries: Any, sample: Sample, spread: bool = False) -> Fits:
         if self.feature_map_ is None:
-            basis: Basis = Polynomial(weights.Z, self.degree)
+            basis: Basis = Polynomial(weights.Z, self.local_degree)
         else:
             basis = Features(self._features(queries), self._features(sample.X))
         return local_fits(weights, sample.y, basis, sample.weight, spread=spread)
@@ -115,9 +115,9 @@ class LocalLinearRegressor(SmoothingRegressor):
     def gradient(self, X: Any) -> np.ndarray:
         """∂y/∂x at each row: the slopes of the local fit (rows × columns, or × outputs ×)."""
         check_fitted(self, "X_fit_")
-        if self.feature_map_ is not None or self.degree == 0:
+        if self.feature_map_ is not None or self.local_degree == 0:
             raise ValueError(
-                "gradients need monomials of degree ≥ 1, not a feature_map or degree 0"
+                "gradients need monomials of local_degree ≥ 1, not a feature_map or local_degree=0"
             )
         X = self._examples(X, reset=False)
         h = self.bandwidth_

@@ -45,9 +45,9 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
     ----------
     kernel : Kernel, expression, function of two examples or "precomputed"
         k. One that is known not to be positive semi-definite is used, with a warning.
-    alpha : "loo" or float, default "loo"
-        α > 0. "loo" takes what `KernelRidge` would for the same targets, times the largest slope of
-        the link (1/4 for two classes), by which squares approximate the log-loss. With
+    alpha : "auto" or float, default "auto"
+        α > 0. "auto" takes what `KernelRidge` would for the same targets, times the largest slope
+        of the link (1/4 for two classes), by which squares approximate the log-loss. With
         scikit-learn's C = 1/α the objective is that of its `LogisticRegression`.
     fit_intercept : bool, default True
         Learn w₀, one for each class.
@@ -62,8 +62,8 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
     centers : {"uniform", "kmeans++", "leverage", "greedy"}, indices or examples
         Of "nystrom": who chooses the centers (see `mercer.maps.NystromMap`), or the centers
         themselves, as indices of training examples or as examples of any origin.
-    learning_rate : float or None
-        η of "gradient"; None takes one that is safe for this K.
+    learning_rate : "auto" or float, default "auto"
+        η of "gradient"; "auto" takes one that is safe for this K.
     tol : float, default 1e-4
         How near to its minimum, relative, the objective must be; with "gradient" the size of the
         gradient, relative to the first.
@@ -105,14 +105,16 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
     _learns_from_pieces = True
 
     kernel: Any = DEFAULT
-    alpha: Any = parameter(Either(Positive(), OneOf("loo")), default="loo")
+    alpha: Any = parameter(Either(Positive(), OneOf("auto")), default="auto", was="loo")
     _: KW_ONLY
     fit_intercept: bool = parameter(Flag(), default=True)
     solver: str = parameter(OneOf("auto", more=lambda: solvers_for("logistic")), default="auto")
     class_weight: Any = None
     n_centers: int | None = parameter(Maybe(Count()), default=None)
     centers: Any = parameter(CenterChoice(), default="uniform")
-    learning_rate: float | None = parameter(Maybe(Positive()), default=None)
+    learning_rate: Any = parameter(
+        Either(Maybe(Positive()), OneOf("auto")), default="auto", was=None
+    )
     tol: float = parameter(Positive(why="the minimum itself is never reached"), default=1e-4)
     max_iter: int | None = parameter(Maybe(Count()), default=None)
     random_state: Any = None
@@ -135,7 +137,7 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
             max_iter=self.max_iter,
             n_centers=self.n_centers,
             centers=given_centers(self),
-            learning_rate=None if rate is None else float(rate),
+            learning_rate=None if rate in ("auto", None) else float(rate),
             random=random_from(self.random_state),
         )
         self._keep(X, found)

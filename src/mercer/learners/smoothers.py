@@ -85,7 +85,9 @@ class Smoother(KernelLearner):
     _needs_width = False
 
     kernel: Any = DEFAULT
-    bandwidth: Any = parameter(Either(OneOf("loo", "rule"), Several(Positive())), default="loo")
+    bandwidth: Any = parameter(
+        Either(OneOf("auto", "rule"), Several(Positive())), default="auto", was="loo"
+    )
     _: KW_ONLY
     per_column: bool = parameter(Flag(), default=False)
 
@@ -161,7 +163,7 @@ class Smoother(KernelLearner):
         if self.kernel_.is_opaque and (h != 1).any():
             raise ValueError(
                 f"{self.kernel_!r} is not a function of vectors, so x/h has no meaning: leave "
-                "bandwidth at 1 (or 'loo') and set the kernel's own parameters"
+                "bandwidth at 1 (or 'auto') and set the kernel's own parameters"
             )
         if h.ndim and h.size != self.n_features_in_:
             raise ValueError(
@@ -318,12 +320,12 @@ class NadarayaWatsonRegressor(SmoothingRegressor):
     ----------
     kernel : Kernel, expression, callable or "precomputed"
         Any k with k(x, z) ≥ 0; it need not be positive semi-definite.
-    bandwidth : "loo", "rule", number or one per column
-        h. "loo" minimizes the exact leave-one-out error, "rule" is a rule of thumb. Kernels on
+    bandwidth : "auto", "rule", number or one per column, default "auto"
+        h. "auto" minimizes the exact leave-one-out error, "rule" is a rule of thumb. Kernels on
         other things than vectors have no h. Copies of an example (where the same x always comes
         with the same y) are left out together: one of them would give the other away.
     per_column : bool
-        Whether "loo" and "rule" choose one h for each column.
+        Whether "auto" and "rule" choose one h for each column.
 
     Attributes
     ----------
@@ -348,7 +350,7 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoother):
     """h(x) = argmax over classes c of Σₙ k(x/h, xₙ/h) [tₙ = c]: the weighted majority.
 
     For labels ±1 this is sign Σₙ k(x, xₙ) tₙ; a tie goes to the first class. The shares of the
-    weights are the probabilities. Parameters as in `NadarayaWatsonRegressor`; "loo" minimizes the
+    weights are the probabilities. Parameters as in `NadarayaWatsonRegressor`; "auto" minimizes the
     squared error of the leave-one-out probabilities.
 
     Parameters

@@ -33,13 +33,13 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
     stiffness : float
         λ, the price of a displacement by one pixel; bends cost more than shifts, by the square of
         their frequency and one.
-    order : int
+    max_frequency : int
         Cosines up to this frequency in each direction; 0 allows shifts only.
     rounds : int
         How often the templates are made anew from the images pulled back onto them, which makes
         them sharper than a mean.
-    iterations : int
-        Gauss-Newton steps for each fit.
+    max_iter : int
+        Gauss-Newton steps for each fit at most.
     class_weight : dict, "balanced" or None
         Takes 2 log w_c off the price of class c, as P(c) ∝ w_c does where a price is −2 log p(x|c).
         None counts all classes alike, however many images they have.
@@ -49,6 +49,8 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
     classes_, templates_ : the classes and an image for each, (classes, height, width)
     scale_ : float
         s², the mean square of a pixel's residual.
+    n_iter_ : int
+        How often the templates were made: as means, and once a round.
 
     Examples
     --------
@@ -64,9 +66,9 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
     shape: Any = parameter(Maybe(Pair(Count())), default=None)
     _: KW_ONLY
     stiffness: float = parameter(NonNegative(), default=10.0)
-    order: int = parameter(Count(0), default=2)
+    max_frequency: int = parameter(Count(0), default=2, name_was="order")
     rounds: int = parameter(Count(0), default=2)
-    iterations: int = parameter(Count(0), default=8)
+    max_iter: int = parameter(Count(0), default=8, name_was="iterations")
     class_weight: Any = None
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -79,7 +81,7 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
         self._log_weight = log_weights(self.classes_, codes, None, self.class_weight)
         height, width = self._shape()
         self.scale_: float = 1.0
-        self._warps = Warps.cosines((height, width), int(self.order), float(self.stiffness))
+        self._warps = Warps.cosines((height, width), int(self.max_frequency), float(self.stiffness))
         members = [X[codes == c] for c in range(len(self.classes_))]
         templates = [rows.mean(axis=0) for rows in members]
         self.scale_ = self._spread(members, templates)
@@ -89,6 +91,7 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
                 templates[c] = splat(self._warps, rows, steps, templates[c])
             fitted = [self._best(rows, templates[c]) for c, rows in enumerate(members)]
             self.scale_ = self._spread(members, fitted)
+        self.n_iter_: int = 1 + int(self.rounds)
         self.templates_: np.ndarray = np.stack(templates).reshape(-1, height, width)
         return self
 
@@ -111,7 +114,7 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
         return max(float(sum(squares)) / size, 1e-6 * largest, 1e-300)
 
     def _fit(self, X: np.ndarray, template: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return fit_warps(self._warps, X, template, self.scale_, int(self.iterations))
+        return fit_warps(self._warps, X, template, self.scale_, int(self.max_iter))
 
     def _best(self, X: np.ndarray, template: np.ndarray) -> np.ndarray:
         return warped(self._warps, template, self._fit(X, template)[0])

@@ -14,12 +14,12 @@ from mercer._parameters import Check, check_parameters
 from mercer.kernels.estimators import KernelParams
 
 
-def names_in(estimator: Any, given: Any) -> np.ndarray:
+def names_in(estimator: Any, input_features: Any) -> np.ndarray:
     """The names of the columns: those `given`, else those that `fit` saw, else x0, x1, …
 
     That is what scikit-learn says of an estimator whose columns come out as they went in.
     """
-    names: np.ndarray = OneToOneFeatureMixin.get_feature_names_out(estimator, given)
+    names: np.ndarray = OneToOneFeatureMixin.get_feature_names_out(estimator, input_features)
     return names
 
 

@@ -28,12 +28,10 @@ from mercer._linalg import add_to_diagonal, cholesky, inverse_lower, solve_lower
 from mercer._machine.threads import single_threaded_blas, threads_for
 from mercer._tiles import Scratch, Tiling, cut, sweep
 from mercer.gram import Gram
-from mercer.tuning import MATRIX_PANEL_ROWS
+from mercer.tuning import CHOOSING_ROWS, PANEL_ROWS
 
 #: Draws of "kmeans++" with new distances in between; more centers than that are drawn in groups.
 CENTER_DRAWS = 256
-#: Examples that approximate leverage scores are made from, at most.
-LEVERAGE_ROWS = 1000
 #: Entries of K that are there at a time while scores are computed.
 SCORE_ENTRIES = 4_000_000
 
@@ -50,13 +48,13 @@ class Chosen:
 
 
 def choose_centers(gram: Gram, how: str, m: int, random: np.random.RandomState) -> Chosen:
-    """m of the examples of K(X, X); fewer where k cannot tell so many apart.
+    """m of the examples of K(X, X); fewer where K has a smaller rank.
 
     >>> import numpy as np
     >>> from mercer import Gaussian
     >>> K = Gaussian().gram(np.array([[0.0], [0.1], [5.0], [5.2], [9.0]]))
-    >>> found = choose_centers(K, "greedy", 3, np.random.RandomState(0))
-    >>> found.index, round(found.error, 3)
+    >>> centers = choose_centers(K, "greedy", 3, np.random.RandomState(0))
+    >>> centers.index, round(centers.error, 3)
     (array([0, 4, 2]), 0.049)
     """
     n = gram.shape[0]
@@ -71,12 +69,12 @@ def uniform_centers(n: int, m: int, random: np.random.RandomState) -> np.ndarray
 
 
 def _spread(gram: Gram, m: int, random: np.random.RandomState) -> Chosen:
-    n, own = gram.shape[0], host(gram.diagonal()).astype(np.float64)
+    n, diagonal = gram.shape[0], host(gram.diagonal()).astype(np.float64)
     distance, chosen = np.full(n, np.inf), np.empty(0, dtype=np.intp)
     new = random.randint(n, size=1).astype(np.intp)
     while len(new):
         k = host(gram.take(columns=new).dense()).astype(np.float64)
-        squares = own[:, None] - 2.0 * k + own[new]
+        squares = diagonal[:, None] - 2.0 * k + diagonal[new]
         distance = np.minimum(distance, np.maximum(squares, 0.0).min(axis=1))
         chosen = np.concatenate([chosen, new])
         distance[chosen] = 0.0
@@ -100,7 +98,7 @@ def leverage_scores(gram: Gram, total: float, random: np.random.RandomState) -> 
     examples.
     """
     n = gram.shape[0]
-    sample = np.arange(n) if n <= LEVERAGE_ROWS else np.sort(random.permutation(n)[:LEVERAGE_ROWS])
+    sample = np.arange(n) if n <= CHOOSING_ROWS else np.sort(random.permutation(n)[:CHOOSING_ROWS])
     K = host(center_matrix(gram, sample))
     share = len(sample) / n
     ridge = _ridge_for(np.linalg.eigvalsh(K) / share, min(total, 0.5 * len(sample)))
@@ -137,9 +135,9 @@ def _greedy(gram: Gram, m: int, random: np.random.RandomState) -> Chosen:
             f"{show_bytes(gram.limit_bytes)}: choose fewer, or others than 'greedy', or raise the "
             "limit with mercer.set_config(memory=…)."
         )
-    found = pivoted_cholesky(gram, m, lambda rest, size: np.array([rest.argmax()]), 1)
-    assert found.rest is not None
-    return Chosen(found.pivots, float(found.rest.sum()))
+    factor = pivoted_cholesky(gram, m, lambda rest, size: np.array([rest.argmax()]), 1)
+    assert factor.rest is not None
+    return Chosen(factor.pivots, float(factor.rest.sum()))
 
 
 _CHOICES: dict[str, Callable[[Gram, int, np.random.RandomState], Chosen]] = {
@@ -201,8 +199,8 @@ def pivoted_cholesky(
         drawn = np.setdiff1d(pick(rest, min(block, F.shape[1] - len(pivots))), pivots)
         done, small = F[:, : len(pivots)], host(center_matrix(gram, drawn))
         with single_threaded_blas():
-            kept, made = independent(small - done[drawn] @ done[drawn].T, gram.dtype)
-            inverse = inverse_lower(made[kept])
+            kept, inner_factor = independent(small - done[drawn] @ done[drawn].T, gram.dtype)
+            inverse = inverse_lower(inner_factor[kept])
         if not len(kept):
             rest[drawn] = 0.0
             continue
@@ -222,13 +220,13 @@ def _orthogonalize(
 ) -> None:
     """out = (columns − FF[new]ᵀ) L⁻ᵀ, by threads."""
     n, threads = len(columns), threads_for(2.0 * columns.size * (done.shape[1] + len(new)))
-    own, right = done[new].T, inverse.T.astype(columns.dtype)
+    pivot_rows, right = done[new].T, inverse.T.astype(columns.dtype)
 
     def body(rows: slice, _: slice, scratch: Scratch) -> None:
-        out[rows] = (columns[rows] - done[rows] @ own) @ right
+        out[rows] = (columns[rows] - done[rows] @ pivot_rows) @ right
 
     with single_threaded_blas():
-        sweep(Tiling((n, 1), (MATRIX_PANEL_ROWS, 1), threads), body, "pivoted Cholesky")
+        sweep(Tiling((n, 1), (PANEL_ROWS, 1), threads), body, "pivoted Cholesky")
 
 
 # --- centers that are given -------------------------------------------------------------------

@@ -74,10 +74,10 @@ class Draw:
 
 @singledispatch
 def frequencies(kernel: Any, draw: Draw) -> Spectrum:
-    known = sorted(t.__name__ for t in frequencies.registry if t is not object)
+    supported = sorted(t.__name__ for t in frequencies.registry if t is not object)
     raise ValueError(
         f"RandomFourierMap knows no spectrum to draw from for {kernel!r}. It can do "
-        f"{', '.join(known)} and combinations of these; NystromMap takes any kernel."
+        f"{', '.join(supported)} and combinations of these; NystromMap takes any kernel."
     )
 
 

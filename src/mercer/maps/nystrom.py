@@ -30,10 +30,7 @@ from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import estimator, parameter
 from mercer.maps._base import KernelMap, dtype_of, n_rows
 from mercer.maps.centers import CenterChoice, choose_centers, given_index, uniform_centers
-
-#: Rows of K that are multiplied at a time: with 200 centers they take 400 kB, which a core's cache
-#: holds.
-PANEL_ROWS = 256
+from mercer.tuning import PANEL_ROWS
 
 
 @estimator
@@ -57,7 +54,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
         Who chooses the sample. "uniform": any points alike. "kmeans++": points far from each other
         in feature space. "leverage": points that have directions of their own, by approximate ridge
         leverage scores. "greedy": always the point that is represented worst, by pivoted Cholesky,
-        which needs room for N×m numbers and knows its error. Or the sample itself, as indices of
+        which needs memory for N×m numbers and knows its error. Or the sample itself, as indices of
         examples or as examples of any origin; `n_components` does not count then.
     random_state : int, RandomState or None
         Draws the sample. None draws as 0 does, the same in every fit.
@@ -135,9 +132,9 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
             if self.centers == "uniform":
                 return uniform_centers(n, m, random), None
             gram = solver_gram(self.kernel_, X)
-            found = choose_centers(gram, self.centers, m, random)
-            self.error_ = found.error
-            return found.index, None
+            centers = choose_centers(gram, self.centers, m, random)
+            self.error_ = centers.error
+            return centers.index, None
         _check_sample(n_rows(self.centers))
         index = given_index(self.centers, n)
         if index is not None:
@@ -192,16 +189,16 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
         self._n_features_out = int(used.sum())
 
     def __getattr__(self, name: str) -> Any:
-        known = vars(self)
-        if name in ("eigenvalues_", "eigenvectors_") and "_factor" in known:
+        fields = vars(self)
+        if name in ("eigenvalues_", "eigenvectors_") and "_factor" in fields:
             # F = U S Vᵀ, so that K = U S² Uᵀ.
             self.eigenvectors_, roots, self._rotation = np.linalg.svd(self._factor, False)
             self.eigenvalues_ = np.square(roots)
-        elif name == "normalization_" and "eigenvectors_" in known:
+        elif name == "normalization_" and "eigenvectors_" in fields:
             # In files of earlier versions eigenvectors were all that there was.
             self.normalization_ = self.eigenvectors_ / np.sqrt(self.eigenvalues_)
-        if name in known:
-            return known[name]
+        if name in fields:
+            return fields[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _transform(self, X: Any) -> NDArray[Any]:
@@ -210,7 +207,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
         check_memory(
             n, width, n * width * out.itemsize, "Take fewer rows or a smaller n_components."
         )
-        # The precision of fit decided what is rounding; a Gram takes the wider of its two sides.
+        # The precision of fit decided what is rounding; a Gram takes its operands' wider type.
         A = self.normalization_.astype(self._dtype, copy=False)
         A = A if self._kept is None else A[self._kept]
         if self._precomputed:

@@ -81,8 +81,8 @@ class PolarMap(FeatureMap):
         if isinstance(column, str):
             names = list(getattr(self, "feature_names_in_", []))
             if column not in names:
-                known = f"the columns are {names}" if names else "X has no column names"
-                raise ValueError(f"there is no column {column!r}: {known}")
+                columns = f"the columns are {names}" if names else "X has no column names"
+                raise ValueError(f"there is no column {column!r}: {columns}")
             return names.index(column)
         if isinstance(column, bool) or not isinstance(column, Integral):
             raise TypeError(f"a column is an index or a name, not {column!r}")

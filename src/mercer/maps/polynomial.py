@@ -169,32 +169,32 @@ class PowersMap(FeatureMap):
 
 @estimator
 class TaylorGaussianMap(_PowerSeriesMap):
-    """φ(x) = exp(−‖x‖²/2σ²) · (ψ₀(x), …, ψₙ(x)/√(n! σ²ⁿ), …), n ≤ order; ψₙ(x)·ψₙ(z) = (x·z)ⁿ.
+    """φ(x) = exp(−‖x‖²/2σ²) · (ψ₀(x), …, ψₙ(x)/√(n! σ²ⁿ), …), n ≤ degree; ψₙ(x)·ψₙ(z) = (x·z)ⁿ.
 
     The series behind the Gaussian exp(−‖x−z‖²/2σ²) in "Lecture 09: Kernel Methods"
-    (J. Abernethy), cut off after `order`. It is good where ‖x‖‖z‖/σ² is not much more than
-    `order`, and from below on the diagonal.
+    (J. Abernethy), cut off after `degree`. It is good where ‖x‖‖z‖/σ² is not much more than
+    `degree`, and from below on the diagonal.
 
     Parameters
     ----------
     sigma : float or array of one per column, default 1.0
         σ > 0.
-    order : int, default 4
+    degree : int, default 4
         The highest degree that is kept; 0 keeps only exp(−‖x‖²/2σ²).
 
     Attributes
     ----------
     n_output_features_ : int
-        C(m + order, order) for m inputs.
+        C(m + degree, degree) for m inputs.
 
     Examples
     --------
     >>> import numpy as np
     >>> from mercer.maps import TaylorGaussianMap
     >>> X = np.array([[0.0, 1.0], [0.5, 0.5]])
-    >>> for order in (1, 2, 4, 8):
-    ...     F = TaylorGaussianMap(order=order).fit_transform(X)
-    ...     print(order, round(float(F[0] @ F[1]), 6))
+    >>> for degree in (1, 2, 4, 8):
+    ...     F = TaylorGaussianMap(degree=degree).fit_transform(X)
+    ...     print(degree, round(float(F[0] @ F[1]), 6))
     1 0.70855
     2 0.767596
     4 0.778667
@@ -203,13 +203,13 @@ class TaylorGaussianMap(_PowerSeriesMap):
     0.778801
     """
 
-    _instead = "Use the kernel Gaussian(sigma), RandomFourierMap or NystromMap, or a lower order."
+    _instead = "Use the kernel Gaussian(sigma), RandomFourierMap or NystromMap, or a lower degree."
 
     sigma: Any = parameter(Several(Positive()), default=1.0)
-    order: int = parameter(Count(0), default=4)
+    degree: int = parameter(Count(0), default=4, name_was="order")
 
     def _coefficients(self) -> list[float]:
-        return [1 / factorial(n) for n in range(self.order + 1)]
+        return [1 / factorial(n) for n in range(self.degree + 1)]
 
     def _fit(self, X: Any) -> None:
         sigma = np.asarray(self.sigma, dtype=np.float64)

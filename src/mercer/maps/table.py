@@ -97,18 +97,18 @@ class TableColumns(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """The same columns in the same order, whatever the order in X."""
+        """The columns that `fit` saw, in their order, whatever the order in X."""
         import pandas as pd
 
         check_is_fitted(self)
         frame = as_frame(X, list(self.feature_names_in_))
         frame = frame.rename(columns=str)
-        own = getattr(self, "written_", {})  # models of 0.1 have none
-        read = {c: convert(frame[c], kind) for c, kind in own.items() if c in frame.columns}
+        written = getattr(self, "written_", {})  # models of 0.1 have none
+        read = {c: convert(frame[c], kind) for c, kind in written.items() if c in frame.columns}
         frame = frame.assign(**read) if read else frame
-        known = set(frame.columns)
+        present = set(frame.columns)
         wanted = self.get_feature_names_out().tolist()
-        missing = [c for c in wanted if c not in known]
+        missing = [c for c in wanted if c not in present]
         if missing:
             shown = ", ".join(map(repr, missing[:5]))
             raise ValueError(
@@ -225,7 +225,7 @@ def as_frame(X: Any, names: list[str] | None = None) -> Any:
 
 
 def _numbers(column: Any) -> np.ndarray:
-    """As float64: times as seconds, truths as 0 and 1; text that is none of these is missing."""
+    """Values as float64: times as seconds, truths as 0 and 1; other text is missing."""
     import pandas as pd
 
     if column.dtype.kind == "M" or hasattr(column.dtype, "tz"):
@@ -255,10 +255,10 @@ def _since_1970(column: Any) -> np.ndarray:
 
 
 def _texts(column: Any) -> np.ndarray:
-    made = np.empty(len(column), dtype=object)
+    texts = np.empty(len(column), dtype=object)
     gone = column.isna().to_numpy()
-    made[:] = [MISSING if g else str(v) for v, g in zip(column, gone, strict=True)]
-    return made
+    texts[:] = [MISSING if g else str(v) for v, g in zip(column, gone, strict=True)]
+    return texts
 
 
 __all__ = ["MISSING", "CommonScale", "TableColumns", "TextColumn"]

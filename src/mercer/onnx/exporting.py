@@ -24,7 +24,7 @@ from mercer.onnx.models.outputs import Outputs
 from mercer.onnx.preprocessing.columns import columns_of, names_of, width_of
 from mercer.onnx.preprocessing.table import Column, Table
 from mercer.onnx.preprocessing.transformers import transform
-from mercer.store import write_atomically
+from mercer.store.files import write_atomically
 
 Rule = Callable[[Any, Table, Outputs], None]
 

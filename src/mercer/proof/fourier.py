@@ -47,7 +47,8 @@ class FourierCheck:
 
     Examples
     --------
-    >>> from mercer import Uniform, fourier_check
+    >>> from mercer.kernels import Uniform
+    >>> from mercer.proof import fourier_check
     >>> found = fourier_check(Uniform(), n_features=1)
     >>> found.passes, bool(found.minimum < 0)
     (False, True)
@@ -120,7 +121,7 @@ def fourier_check(k: Any, n_features: int) -> FourierCheck:
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer import fourier_check
+    >>> from mercer.proof import fourier_check
     >>> tent = lambda r: np.maximum(0, 1 - r)
     >>> fourier_check(tent, n_features=1).passes, fourier_check(tent, n_features=2).passes
     (True, False)

@@ -31,7 +31,7 @@ from mercer.selection.board.render import fitted_words
 from mercer.selection.board.scoreboard import show_seconds
 from mercer.selection.board.shown import metric_name, with_unit
 from mercer.selection.metrics import answers_metric
-from mercer.store import write_atomically
+from mercer.store.files import write_atomically
 
 #: Turned-down kernels that the search tree shows below each node.
 MOST_TURNED_DOWN = 4

@@ -11,7 +11,7 @@ import numpy as np
 from mercer._lazy import record
 from mercer._machine.deadline import check_time
 from mercer._machine.threads import single_threaded_blas
-from mercer.tuning import WARP_GAIN, WARP_IMAGES
+from mercer.tuning import PANEL_ROWS, WARP_GAIN
 
 
 @record
@@ -80,9 +80,9 @@ def fit_warps(
     """
     done = []
     with single_threaded_blas():  # thousands of small products
-        for i in range(0, len(X), WARP_IMAGES):
+        for i in range(0, len(X), PANEL_ROWS):
             check_time()
-            done.append(_fit(warps, X[i : i + WARP_IMAGES], template, scale, max_iter))
+            done.append(_fit(warps, X[i : i + PANEL_ROWS], template, scale, max_iter))
     return np.concatenate([s for s, _ in done]), np.concatenate([p for _, p in done])
 
 

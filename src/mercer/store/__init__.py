@@ -9,9 +9,8 @@ preprocessing of scikit-learn that travels with them. A Python function inside a
 unless it has a name (`mercer.kernels.register`).
 """
 
-from mercer.store.files import write_atomically
 from mercer.store.reading import load
 from mercer.store.types import StoreError
 from mercer.store.writing import save
 
-__all__ = ["StoreError", "load", "save", "write_atomically"]
+__all__ = ["StoreError", "load", "save"]

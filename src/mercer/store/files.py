@@ -33,7 +33,7 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], 
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from mercer.store import write_atomically
+    >>> from mercer.store.files import write_atomically
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "note.txt"
     >>> write_atomically(path, lambda file: file.write(b"all of it"))
     >>> path.read_text()

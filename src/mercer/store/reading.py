@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from mercer._config import get_config, show_bytes
+from mercer._deprecated import modern
 from mercer._notices import MachineWarning, warn
 from mercer.expansion import KernelExpansion
 from mercer.formula.nodes import Formula, Input
@@ -331,6 +332,7 @@ class _Reader:
         if any(name.startswith("__") for name in state):
             raise self.refuse(f"a {cls.__name__} has fields that no object is saved with")
         if hasattr(cls, "get_params"):
+            state = modern(cls, state, say=False)
             # A parameter that came after the file was written has its default.
             known = inspect.signature(cls).parameters.values()
             since = {p.name: p.default for p in known if p.default is not p.empty}

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels import KERNELS, Kernel, examples
+from mercer.kernels import Kernel
+from mercer.kernels.catalog import KERNELS, examples
 
 
 def kernels_on(*kinds: str) -> list[Kernel]:

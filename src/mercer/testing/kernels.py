@@ -16,6 +16,7 @@ from mercer.formula.nodes import rows_of, statistics
 from mercer.gram import host_gram
 from mercer.gram.cpu.compiled import can_compile
 from mercer.kernels import Kernel
+from mercer.kernels.catalog import leaves
 from mercer.testing.examples import DATA, accepts
 from mercer.testing.interpret import interpreted
 from mercer.testing.oracle import close, oracle, run
@@ -195,7 +196,7 @@ def _check_text(case: Case) -> None:
     names = vars(library) | {type(leaf).__name__: type(leaf) for leaf in _walk(k)}
     again = eval(repr(k), dict(names))  # noqa: S307 - the text is our own
     assert again == k, f"evaluating its text gives {again!r}"
-    if all(leaf.children() or type(leaf) in library.leaves() for leaf in _walk(k)):
+    if all(leaf.children() or type(leaf) in leaves() for leaf in _walk(k)):
         assert library.parse(repr(k)) == k, "parsing its text gives another kernel"
 
 

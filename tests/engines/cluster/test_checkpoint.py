@@ -64,7 +64,7 @@ def test_a_fit_goes_on_to_the_same_bits(tmp_path, learner, monkeypatch):
     targets = Y if learner is KernelRidge else Y > 0
 
     def fit(meter):
-        kernel = mercer.Similarity(meter, blocks=True)
+        kernel = mercer.kernels.Similarity(meter, blocks=True)
         with mercer.config(threads=1):
             return learner(kernel, solver="nystrom", **MODEL).fit(_chunks(), targets)
 
@@ -123,7 +123,7 @@ def test_a_process_that_dies_ends_in_a_sentence_and_the_sum_goes_on(tmp_path):
 
 
 def test_a_kernel_that_cannot_travel_is_told(tmp_path):
-    kernel = mercer.Similarity(lambda a, b: float(a @ b))
+    kernel = mercer.kernels.Similarity(lambda a, b: float(a @ b))
     told = pytest.raises(TypeError, match="cannot be sent to other processes")
     with _spawned(1) as pool, mercer.config(cluster=pool), told:
         KernelRidge(kernel, solver="nystrom", **MODEL).fit(_chunks(200), Y)
@@ -136,7 +136,7 @@ def _gaussian(wait):
         wait(A)
         return np.exp(-((A[:, None] - B[None]) ** 2).sum(axis=2) / 8)
 
-    return mercer.Similarity(k, blocks=True)
+    return mercer.kernels.Similarity(k, blocks=True)
 
 
 def _gate(folder):

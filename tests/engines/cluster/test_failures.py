@@ -81,7 +81,7 @@ def _gaussian(wait=lambda: None):
         wait()
         return np.exp(-((A[:, None] - B[None]) ** 2).sum(axis=2) / 8)
 
-    return mercer.Similarity(k, blocks=True)
+    return mercer.kernels.Similarity(k, blocks=True)
 
 
 def _waiting(folder, count=1, seconds=120):

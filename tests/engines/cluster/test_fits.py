@@ -30,12 +30,12 @@ def _classes(n):
 @pytest.mark.parametrize(
     ("classes", "options"),
     [
-        (2, {"alpha": "loo"}),
+        (2, {"alpha": "auto"}),
         (2, {"weights": RNG.uniform(0.5, 2, 400), "fit_intercept": False}),
         (3, {}),
         (3, {"class_weight": "balanced", "centers": X[:20]}),
     ],
-    ids=["loo", "sample_weight", "three", "class_weight"],
+    ids=["auto", "sample_weight", "three", "class_weight"],
 )
 def test_logistic_regression_by_newton_sums(classes, options):
     options = {"alpha": 0.1, "solver": "nystrom", "n_centers": 30, "tol": 1e-9} | options

@@ -75,12 +75,12 @@ def test_validation_and_going_on():
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
 def test_a_mixture_learns_within_its_budget_and_says_what_it_is(y):
     rows = mercer.chunks(X, rows=60)
-    model = KernelPerceptron("gaussian(0.5)", epochs=20, order="mixed", random_state=0)
+    model = KernelPerceptron("gaussian(0.5)", epochs=20, chunks="mixed", random_state=0)
     with pytest.warns(UserWarning, match="not the textbook's sequence"):
         model.fit(rows, y)
     assert model.score(X, y) > 0.95
     assert model.n_visits_ == 300 * model.n_iter_
-    small = KernelPerceptron("gaussian(0.5)", epochs=20, order="mixed", budget=40, random_state=0)
+    small = KernelPerceptron("gaussian(0.5)", epochs=20, chunks="mixed", budget=40, random_state=0)
     with pytest.warns(UserWarning, match="not the textbook's sequence"):
         small.fit(rows, y)
     assert len(small.support_) <= 40
@@ -88,21 +88,21 @@ def test_a_mixture_learns_within_its_budget_and_says_what_it_is(y):
     np.testing.assert_array_equal(small.expansion_.points, X[small.support_])
 
 
-@pytest.mark.filterwarnings("ignore:order='mixed'")
+@pytest.mark.filterwarnings("ignore:chunks='mixed'")
 def test_one_piece_mixed_is_the_textbook():
     whole = KernelPerceptron("gaussian(1)", epochs=3, shuffle=False).fit(X, THREE)
-    mixed = KernelPerceptron("gaussian(1)", epochs=3, shuffle=False, order="mixed")
+    mixed = KernelPerceptron("gaussian(1)", epochs=3, shuffle=False, chunks="mixed")
     _same(mixed.fit(mercer.chunks(X, rows=300), THREE), whole)
 
 
 @pytest.mark.parametrize(
     ("options", "rows", "told"),
     [
-        ({"budget": 9}, True, "order='mixed'"),
-        ({"order": "mixed"}, False, "mercer.chunks"),
-        ({"order": "mixed", "averaging": "vote"}, True, "no averaging"),
-        ({"order": "mixed", "validation_fraction": 0.1}, True, "no validation_fraction"),
-        ({"order": "random"}, True, "order"),
+        ({"budget": 9}, True, "chunks='mixed'"),
+        ({"chunks": "mixed"}, False, "mercer.chunks"),
+        ({"chunks": "mixed", "averaging": "vote"}, True, "no averaging"),
+        ({"chunks": "mixed", "validation_fraction": 0.1}, True, "no validation_fraction"),
+        ({"chunks": "random"}, True, "chunks"),
     ],
 )
 def test_what_does_not_go_together_is_said(options, rows, told):

@@ -62,8 +62,8 @@ def test_sums_are_those_of_one_array(weights, matrix):
     [
         {},
         {"fit_intercept": True},
-        {"alpha": "loo"},
-        {"alphas": [0.01, 0.1, 1]},
+        {"alpha": "auto"},
+        {"alpha": "auto", "alphas": [0.01, 0.1, 1]},
         {"kernel": "rbf"},
     ],
     ids=str,

@@ -72,7 +72,7 @@ def test_a_candidate_that_fails_takes_out_nobody_else(threads):
     def broken(a, b):
         raise ArithmeticError("no number")
 
-    plan = PLAN | {"kernels": ["gaussian(1)", mercer.Similarity(broken)]}
+    plan = PLAN | {"kernels": ["gaussian(1)", mercer.kernels.Similarity(broken)]}
     board = mercer.compare(X, Y, **plan)
     assert next(row.kernel for row in board.rows if not row.stopped) == "Gaussian()"
 

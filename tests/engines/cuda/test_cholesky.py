@@ -8,9 +8,10 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 
-from mercer import Gaussian, NegativeSquaredDistance  # noqa: E402
+from mercer import Gaussian  # noqa: E402
 from mercer.engines.cuda.gram import CudaGram  # noqa: E402
 from mercer.engines.cuda.solvers import cholesky, evidence  # noqa: E402
+from mercer.kernels import NegativeSquaredDistance  # noqa: E402
 
 N = 45
 

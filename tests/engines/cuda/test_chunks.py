@@ -34,7 +34,7 @@ streamed.CudaGram.__init__ = noted
 
 def each_way():
     # Rows, points, memory, and the largest block that may be made of them.
-    chunk = int(streamed.RESIDENT * SMALL / (streamed.COPIES * X.shape[1] * 8))
+    chunk = int(streamed.WORK_SHARE * SMALL / (streamed.COPIES * X.shape[1] * 8))
     assert 1 < chunk < 30
     yield X, Z, "1GB", (70, 90)
     yield X, there(Z), SMALL, (chunk, 90)

@@ -20,7 +20,7 @@ def eager(monkeypatch):
     """A series wherever there is one, in several chunks."""
     monkeypatch.setattr(fourier_product, "FEW_PAIRS", 0)
     monkeypatch.setattr(fourier_product, "PRICE", Price(1e-9, 0.0))
-    monkeypatch.setattr(fourier_product, "ENTRIES", 400_000)
+    monkeypatch.setattr(fourier_product, "STEP_NUMBERS", 400_000)
 
 
 def rows(n, d, dtype, seed=0, shift=0.0):

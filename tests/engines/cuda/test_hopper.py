@@ -39,7 +39,7 @@ from mercer.gram.cpu.compiled import load_generated
 
 text = {text!r}
 module = load_generated(text)
-height, width, step, stages, warps = hopper._TILES[{key!r}]
+height, width, step, stages, warps = hopper._HOPPER_TILES[{key!r}]
 rows = lambda n: f"tensordesc<fp16[{{n}}, {{step}}],{{block_layout(n, step)!r}}>"
 signature = dict(xh=rows(height), xl=rows(height), zh=rows(width), zl=rows(width))
 signature |= dict.fromkeys(("rx", "rz", "numbers", "diagonal", "v", "out"), "*fp32")

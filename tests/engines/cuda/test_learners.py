@@ -140,7 +140,7 @@ for options in [{}, {"solver": "nystrom", "n_centers": 20, "random_state": 0}]:
         assert (a.predict(q).cpu().numpy() == b.predict(Q[:9])).all()
 """,
     "smoothers": """
-for k, h in [(Gaussian(), 0.8), (Gaussian(), "loo"), (Epanechnikov(2.0), 0.8)]:
+for k, h in [(Gaussian(), 0.8), (Gaussian(), "auto"), (Epanechnikov(2.0), 0.8)]:
     a = NadarayaWatsonRegressor(k, bandwidth=h).fit(T, there(Y), np.ones(60))
     b = NadarayaWatsonRegressor(k, bandwidth=h).fit(wide, Y)
     same(a.predict(far), b.predict(Q.astype(float)))

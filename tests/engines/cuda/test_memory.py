@@ -116,7 +116,7 @@ search.FARTHEST_POWERS = 0
 for make, t in (
     (lambda: NadarayaWatsonRegressor(k, bandwidth=0.8), y),
     (lambda: NadarayaWatsonRegressor(Gaussian(1.0), bandwidth=0.1), y),
-    (lambda: NadarayaWatsonRegressor(Epanechnikov(20.0), bandwidth="loo"), y),
+    (lambda: NadarayaWatsonRegressor(Epanechnikov(20.0), bandwidth="auto"), y),
     (lambda: NadarayaWatsonClassifier(k, bandwidth=0.8), c),
     (lambda: KernelNeighborsRegressor(k, 3), y),
     (lambda: KernelNeighborsRegressor(Polynomial(2, 1.0), 3, weights="kernel"), y),

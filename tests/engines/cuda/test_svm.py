@@ -111,8 +111,8 @@ def noisy():
 @pytest.fixture
 def small_sets(monkeypatch):
     """Working sets of 64 variables: they must come and go."""
-    monkeypatch.setattr(svm, "LARGEST", 64)
-    monkeypatch.setattr(svm, "CROWDED", 64)
+    monkeypatch.setattr(svm, "WORKING_SET", 64)
+    monkeypatch.setattr(svm, "CROWDED_SET", 64)
 
 
 PROBLEMS = {
@@ -199,7 +199,7 @@ def test_libsvm_finds_the_same_functions(noisy, small_sets):
 
 
 def test_problems_of_all_sizes_in_batches_keep_their_order(noisy, small_sets, monkeypatch):
-    monkeypatch.setattr(svm, "TOGETHER", 2)
+    monkeypatch.setattr(svm, "SIDE_BY_SIDE", 2)
     X, _, signs = noisy
     rows = [np.arange(0, 70), np.arange(20, 190), np.arange(100, 103), np.arange(110, 200)]
     problems = [c_svc(signs[r], np.full(len(r), 1.0 + i)) for i, r in enumerate(rows)]
@@ -217,7 +217,7 @@ def test_k_that_does_not_fit_is_computed_as_it_is_needed(noisy, small_sets, monk
     with mercer.config(memory=400_000):
         (found,) = on_device(KERNEL, X, [problem], [part])
     check(problem, found, KERNEL(X[part]), 1e-3)
-    monkeypatch.setattr(kernel_rows, "KEPT", 0)
+    monkeypatch.setattr(kernel_rows, "K_SHARE", 0)
     for kind in ("C-SVC", "eps-SVR", "nu-SVC"):
         problem = PROBLEMS[kind](t, signs)
         (found,) = on_device(KERNEL, X, [problem])
@@ -226,7 +226,7 @@ def test_k_that_does_not_fit_is_computed_as_it_is_needed(noisy, small_sets, monk
 
 def test_computed_rows_of_several_problems(noisy, small_sets, monkeypatch):
     """Classes that are mixed in the data: each problem has rows in an order of its own."""
-    monkeypatch.setattr(kernel_rows, "KEPT", 0)
+    monkeypatch.setattr(kernel_rows, "K_SHARE", 0)
     X, _, signs = noisy
     classes = np.arange(200) % 4
     pairs = [(a, b) for a in range(4) for b in range(a)]
@@ -274,8 +274,8 @@ def test_sets_grow_while_more_is_on_the_move(noisy, monkeypatch):
         sizes.append(block.a.shape[1])
         return step(block, *rest)
 
-    monkeypatch.setattr(svm, "LARGEST", 64)
-    monkeypatch.setattr(svm, "CROWDED", 128)
+    monkeypatch.setattr(svm, "WORKING_SET", 64)
+    monkeypatch.setattr(svm, "CROWDED_SET", 128)
     monkeypatch.setattr(svm, "smo", noted)
     (found,) = on_device(narrow, X, [problem])
     check(problem, found, narrow(X), 1e-3)
@@ -387,7 +387,7 @@ def test_ctrl_c_leaves_what_was_found(noisy, small_sets, monkeypatch):
 
     monkeypatch.setattr(svm, "interruptible", watched)
     monkeypatch.setattr(svm, "smo", pressed)
-    monkeypatch.setattr(svm, "TOGETHER", 1)
+    monkeypatch.setattr(svm, "SIDE_BY_SIDE", 1)
     try:
         tasks = [Task(np.arange(200), c_svc(signs, np.full(200, C))) for C in (1.0, 3.0)]
         found, interrupted = svm.solve_all(gram, tasks, 1e-3, -1, "test")

@@ -7,7 +7,8 @@ import pytest
 from scipy.linalg import LinAlgWarning
 
 import mercer
-from mercer import Gaussian, NegativeSquaredDistance
+from mercer import Gaussian
+from mercer.kernels import NegativeSquaredDistance
 from mercer.solvers.linear import cg
 from mercer.solvers.linear import exact as ridge_exact
 from mercer.solvers.linear.iterations import NotDefinite, conjugate_gradients

@@ -7,7 +7,8 @@ import pytest
 from scipy.linalg import LinAlgWarning
 
 import mercer
-from mercer import Gaussian, Linear, NegativeSquaredDistance, Sigmoid
+from mercer import Gaussian, Linear, Sigmoid
+from mercer.kernels import NegativeSquaredDistance
 from mercer.solvers.linear import exact as ridge_exact
 from mercer.solvers.linear import factor
 from mercer.solvers.linear.blas import add_squares, mirror

@@ -5,7 +5,8 @@ import pytest
 from scipy.linalg import LinAlgWarning
 
 import mercer
-from mercer import Gaussian, KernelRidge, NegativeSquaredDistance
+from mercer import Gaussian, KernelRidge
+from mercer.kernels import NegativeSquaredDistance
 from mercer.solvers.linear import exact
 from mercer.solvers.linear.problem import RidgeProblem
 from mercer.solvers.linear.tridiagonal import Tridiagonal, tridiagonal_path

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mercer import Epanechnikov, Gaussian, Laplacian, Linear, Polynomial
+from mercer import Gaussian, Laplacian, Linear, Polynomial
 from mercer.gram.host import HostGram
+from mercer.kernels import Epanechnikov
 from mercer.solvers.local.weights import Weights
 
 rng = np.random.default_rng(0)

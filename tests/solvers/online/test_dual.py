@@ -197,7 +197,7 @@ def test_the_primal_loop_makes_the_same_updates(
     book.run(epochs, np.random.RandomState(seed) if shuffle else None)
     rows = sp.csr_array(X) if sparse else X
     coef = np.zeros((rule.outputs, X.shape[1]))
-    with mock.patch.object(tuning, "COMPILED_SCORES", 0 if compiled else 10**9):
+    with mock.patch.object(tuning, "PLAIN_STEPS", 0 if compiled else 10**9):
         walker = PrimalPerceptron(lambda index: rows[index], labels, rule, coef, block=block)
     run(walker, Schedule(len(X), epochs, np.random.RandomState(seed) if shuffle else None, limit))
     made = list(zip(walker.journal.positions, walker.journal.times, strict=True))
@@ -281,7 +281,7 @@ def test_it_meets_all_three_ways_of_applying_updates():
 
 
 def test_the_kernel_is_evaluated_once_a_pair_and_only_against_mistakes():
-    from mercer import Similarity
+    from mercer.kernels import Similarity
 
     seen = []
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from tests.solvers.online.test_dual import FEW, Textbook, problems
 
-from mercer import KernelPerceptron, Perceptron, Similarity
-from mercer.kernels import Gaussian, Linear, Polynomial
+from mercer import KernelPerceptron, Perceptron
+from mercer.kernels import Gaussian, Linear, Polynomial, Similarity
 from mercer.maps import PolynomialMap
 from mercer.solvers.online.budget import BudgetPerceptron, Store
 from mercer.solvers.online.dual import DualPerceptron

@@ -59,7 +59,7 @@ def test_some_rows_of_k_and_a_limit_on_steps(noisy):
 
 def test_compiled_loops_take_over_after_many_steps(noisy, monkeypatch):
     X, t, _ = noisy
-    monkeypatch.setattr(small, "SVM_PLAIN_STEPS", 3)
+    monkeypatch.setattr(small, "PLAIN_STEPS", 3)
     task = Task(np.arange(150), pinball(t, np.full(150, 2.0), 0.3))
     assert solve_small(Gaussian(1.5)(X), [task], 1e-3, -1) is None
 

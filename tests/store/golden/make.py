@@ -215,7 +215,7 @@ def learners():
             TARGETS,
         ),
         "nadaraya-watson-classes": (NadarayaWatsonClassifier(kernel), THREE),
-        "local-quadratic": (LocalLinearRegressor(kernel, degree=2), TARGETS),
+        "local-quadratic": (LocalLinearRegressor(kernel, local_degree=2), TARGETS),
         "local-features": (
             LocalLinearRegressor(kernel, feature_map=PolynomialMap(2, offset=1.0)),
             TARGETS,
@@ -422,7 +422,7 @@ def all_kernels():
         *("(linear() + 1).normalized()", "gaussian(1).on([0])", "linear().warp('log1p')"),
     ]
     found = {text: kernels.parse(text) for text in texts}
-    found["bilinear"] = mercer.Bilinear(np.diag([1.0, 2.0, 3.0]))
+    found["bilinear"] = mercer.kernels.Bilinear(np.diag([1.0, 2.0, 3.0]))
     found["polynomial of"] = mercer.Linear().polynomial([1.0, 0.5, 0.25])
     return found
 

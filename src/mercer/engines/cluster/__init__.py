@@ -1,8 +1,8 @@
-"""Rows in pieces, beyond the memory of one process: Dask arrays and frames, files, memory maps.
+"""Rows in chunks, beyond the memory of one process: Dask arrays and frames, files, memory maps.
 
 A Dask array goes in, an ordinary model that knows nothing of it comes out. Tasks run in this
 process, in an executor or on a Dask cluster, as ``config(cluster=…)`` says. `mercer.chunks` makes
-pieces of files. The package registers itself as the engine "cluster"; Dask is imported when its
+chunks of files. The package registers itself as the engine "cluster"; Dask is imported when its
 data arrives.
 """
 
@@ -15,7 +15,7 @@ from mercer.gram import Engine, Gram, register
 
 
 def takes(kernel: Any, X: Any, Z: Any = None) -> bool:
-    """Rows in pieces, or points in pieces."""
+    """Rows in chunks, or points in chunks."""
     return is_chunked(X) or is_chunked(Z)
 
 
@@ -30,7 +30,7 @@ def keeps(kernel: Any, X: Any) -> bool:
 
 
 def check_rows(X: Any, name: str) -> Any:
-    """Rows in pieces, two-dimensional."""
+    """Rows in chunks, two-dimensional."""
     from mercer.engines.cluster.chunks import Chunks
 
     rows = Chunks.of(X)

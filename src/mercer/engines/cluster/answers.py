@@ -1,4 +1,4 @@
-"""Answers of a fitted model for rows in pieces: lazy for Dask's collections, at once for others."""
+"""Answers of a fitted model for rows in chunks: lazy for Dask's collections, at once for others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mercer.engines.cluster.pool import Call, gather, run
 
 
 def answers(model: Any, method: str, X: Any, *args: Any, **options: Any) -> Any:
-    """What ``model.method(rows, …)`` gives for the rows of every piece, in their order."""
+    """Answers of ``model.method(rows, …)`` for the rows of every chunk, in their order."""
     ask = partial(_ask, model, method, args, options)
     if not is_dask(X):
         parts = gather([Call(ask, (piece,)) for piece in Chunks.of(X).pieces], method)
@@ -48,7 +48,7 @@ def _known_columns(model: Any, frame: Any) -> Any:
 
 
 def _ask(model: Any, method: str, args: tuple[Any, ...], options: dict[str, Any], rows: Any) -> Any:
-    if not len(rows):  # an empty piece: the shape of an answer, without rows
+    if not len(rows):  # an empty chunk: the shape of an answer, without rows
         one = np.zeros((1, model.n_features_in_))
         return _ask(model, method, args, options, one)[:0]
     rows, names = np.asarray(rows), getattr(model, "feature_names_in_", None)

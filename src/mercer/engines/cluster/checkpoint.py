@@ -26,7 +26,7 @@ from mercer.engines.cluster.tree import tree_sum
 from mercer.engines.cluster.worker import TaskSettings
 from mercer.kernels.core import Kernel
 
-#: Groups of a sum at most: so many files are there while it is computed, and one when it is done.
+#: Groups of a sum at most: as many files are there while it is computed, and one when it is done.
 GROUPS = 32
 
 
@@ -54,12 +54,12 @@ class Kept:
         done = _read(self._path("all"))
         if done is not None:
             return done
-        found = {i: _read(self._path(str(i))) for i in range(len(self.groups))}
-        missing = [i for i, value in found.items() if value is None]
+        values = {i: _read(self._path(str(i))) for i in range(len(self.groups))}
+        missing = [i for i, value in values.items() if value is None]
         for number, value in subtotals([self.groups[i] for i in missing]):
-            found[missing[number]] = value
+            values[missing[number]] = value
             _write(self._path(str(missing[number])), value)
-        total = tree_sum((found[i] for i in range(len(self.groups))), self.add)
+        total = tree_sum((values[i] for i in range(len(self.groups))), self.add)
         _write(self._path("all"), total)
         for i in range(len(self.groups)):
             self._path(str(i)).unlink(missing_ok=True)
@@ -81,18 +81,18 @@ def _write(path: Path, value: Any) -> None:
     if is_dataclass(value):
         kind = f"{type(value).__module__}:{type(value).__qualname__}"
         arrays = {field.name: getattr(value, field.name) for field in fields(value)}
-    given = {f"{name}.": np.asarray(a) for name, a in arrays.items() if a is not None}
-    if any(array.dtype.kind not in "biuf" for array in given.values()):
+    entries = {f"{name}.": np.asarray(a) for name, a in arrays.items() if a is not None}
+    if any(array.dtype.kind not in "biuf" for array in entries.values()):
         return  # no numbers: computed again
-    given["kind"] = np.asarray(kind)
+    entries["kind"] = np.asarray(kind)
     unfinished = path.with_suffix(f".{os.getpid()}.part")
     with unfinished.open("wb") as file:
-        np.savez(file, **given)  # type: ignore[arg-type]
+        np.savez(file, **entries)  # type: ignore[arg-type]
     unfinished.replace(path)
 
 
 def _read(path: Path) -> Any:
-    """What was written; None where nothing was."""
+    """The value in a file; None where there is no file."""
     from mercer.engines.cluster import sums  # its classes are what is summed
 
     if not path.exists():
@@ -102,11 +102,11 @@ def _read(path: Path) -> Any:
         kind = str(file["kind"])
     if not kind:
         return values[""]
-    known = {f"{c.__module__}:{c.__qualname__}": c for c in sums.Terms.__subclasses__()}
-    if kind not in known:
+    classes = {f"{c.__module__}:{c.__qualname__}": c for c in sums.Terms.__subclasses__()}
+    if kind not in classes:
         raise ValueError(f"{str(path)!r} holds {kind}, which is no sum that Mercer knows")
-    names = [field.name for field in fields(known[kind])]
-    return known[kind](*(values.get(name) for name in names))
+    names = [field.name for field in fields(classes[kind])]
+    return classes[kind](*(values.get(name) for name in names))
 
 
 def _plain(array: np.ndarray) -> Any:
@@ -117,7 +117,7 @@ def _plain(array: np.ndarray) -> Any:
 
 
 def _digest(value: Any, sha: Any) -> None:
-    """What a value is, in a form that is the same in every process."""
+    """Hash a value in a form that is the same in every process."""
     if isinstance(value, Piece):
         sha.update(value.identity())
     elif isinstance(value, np.ndarray) and value.dtype.kind != "O":
@@ -140,7 +140,7 @@ def _digest(value: Any, sha: Any) -> None:
 
 
 def _pickled(value: Any) -> bytes:
-    """By value, where Dask has brought what can do that."""
+    """Pickle a function by value, where Dask has installed cloudpickle."""
     try:
         by_value = import_module("cloudpickle")
     except ImportError:

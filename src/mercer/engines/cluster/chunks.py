@@ -1,7 +1,7 @@
-"""Examples or targets in pieces: a set that no process has to hold as a whole.
+"""Examples or targets in chunks: a set that no process has to hold as a whole.
 
 It has a shape, and gives some of its rows when they are asked for by index; that is all a learner
-needs to draw centers and to choose widths. Everything else is a sum over pieces (`pool`).
+needs to draw centers and to choose widths. Everything else is a sum over chunks (`pool`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mercer.engines.cluster.pool import Call, gather, reduce
 
 @dataclass(frozen=True, eq=False)
 class Chunks:
-    """Pieces in the order of the rows; `sizes` are their numbers of rows, none of them 0.
+    """Chunks in the order of the rows; `sizes` are their numbers of rows, none of them 0.
 
     >>> import numpy as np
     >>> rows = Chunks.of(np.arange(10.0).reshape(5, 2), step=2)
@@ -38,7 +38,7 @@ class Chunks:
 
     @classmethod
     def of(cls, rows: Any, step: int | None = None) -> Chunks:
-        """From pieces, a Dask array or data frame, or an array that is cut at every `step` rows."""
+        """Make chunks of a Dask array or data frame, or of an array, cut every `step` rows."""
         if isinstance(rows, Chunks):
             return rows
         if is_dask(rows):
@@ -50,12 +50,12 @@ class Chunks:
     def of_pieces(
         cls, pieces: list[Piece], sizes: list[int] | None = None, source: Any = None
     ) -> Chunks:
-        """Pieces with rows in them; what is not known of them is asked."""
+        """Chunks with rows in them; what is not known of them is asked."""
         if sizes is not None and hasattr(source, "dtype"):
-            found = [Outline(n, tuple(source.shape[1:]), source.dtype) for n in sizes]
+            known_outlines = [Outline(n, tuple(source.shape[1:]), source.dtype) for n in sizes]
         else:
-            found = gather([Call(_outline, (piece,)) for piece in pieces], "reading sizes")
-        kept = [(piece, one) for piece, one in zip(pieces, found, strict=True) if one.rows]
+            known_outlines = gather([Call(_outline, (piece,)) for piece in pieces], "reading sizes")
+        kept = [(piece, one) for piece, one in zip(pieces, known_outlines, strict=True) if one.rows]
         if not kept:
             raise ValueError("Found array with 0 sample(s): there are no rows in any piece")
         first, outlines = kept[0][1], [one for _, one in kept]
@@ -84,7 +84,7 @@ class Chunks:
 
     @property
     def chunk_rows(self) -> int:
-        """Rows of the largest piece."""
+        """Rows of the largest chunk."""
         return max(self.sizes)
 
     def __getitem__(self, index: Any) -> np.ndarray:
@@ -101,13 +101,13 @@ class Chunks:
         return self._kept[key]
 
     def picked(self, index: np.ndarray) -> Picked:
-        """Some rows, by indices in their order, as one piece that a task loads."""
+        """Some rows, by indices in their order, as one chunk that a task loads."""
         rows = Picked(tuple(self._parts(index)))
         row_bytes = int(np.prod(self.shape[1:])) * self.dtype.itemsize
         return rows.placed(Extent(0, len(index), len(index) * row_bytes))
 
     def _parts(self, index: np.ndarray) -> Iterator[tuple[Piece, np.ndarray]]:
-        """The pieces that some rows are in, and the indices that those have there."""
+        """The chunks that some rows are in, and the indices that those have there."""
         start = 0
         for piece, size in zip(self.pieces, self.sizes, strict=True):
             low, high = np.searchsorted(index, [start, start + size])
@@ -122,14 +122,14 @@ class Chunks:
         return self if self.ndim == 2 else replace(self, shape=(len(self), 1), _kept={})
 
     def mapped(self, function: Callable[[Any], Any], width: tuple[int, ...], dtype: Any) -> Chunks:
-        """What a function makes of the rows of each piece."""
+        """Apply a function to the rows of each chunk."""
         pieces = tuple(Changed(piece, function) for piece in self.pieces)
         shape = (len(self), *width)
         return replace(self, pieces=pieces, shape=shape, dtype=np.dtype(dtype), _kept={})
 
     @classmethod
     def joined(cls, parts: Sequence[Any]) -> Chunks:
-        """Several sets of rows, in pieces or not, as one."""
+        """Several sets of rows, in chunks or not, as one."""
         sets = [cls.of(part) for part in parts]
         widths = {one.shape[1:] for one in sets}
         if len(widths) > 1:
@@ -145,7 +145,7 @@ class Chunks:
         return np.unique(np.concatenate(parts))
 
     def summed(self, function: Callable[..., Any], others: Any = None) -> Any:
-        """Σ function(rows) over the pieces, in a fixed tree; of rows and `others`, cut alike."""
+        """Σ function(rows) over the chunks, in a fixed tree; of rows and `others`, cut alike."""
         pairs = zip(self.pieces, *([] if others is None else [others]), strict=True)
         return reduce([Call(function, pair) for pair in pairs], "sums")
 
@@ -160,17 +160,18 @@ class Chunks:
         if is_dask(other) and hasattr(other, "rechunk") and _known_sizes(other) is not None:
             self._same_length(int(other.shape[0]))
             other = other.rechunk({0: self.sizes})
-        found = Chunks.of(other)
-        self._same_length(len(found))
-        if found.sizes != self.sizes:
+        chunks = Chunks.of(other)
+        self._same_length(len(chunks))
+        if chunks.sizes != self.sizes:
             raise ValueError(
-                f"X is in pieces of {_few(self.sizes)} rows and y in pieces of {_few(found.sizes)}:"
-                " both need the same cuts (X.rechunk, or partitions of one data frame)"
+                f"X is in pieces of {_few(self.sizes)} rows and y in pieces of "
+                f"{_few(chunks.sizes)}: both need the same cuts (X.rechunk, or partitions of one "
+                "data frame)"
             )
-        return found
+        return chunks
 
     def plan(self, kernel: Any, n_centers: int | None = None, targets: int = 1) -> Any:
-        """What a fit with so many centers takes, before anything runs; print it.
+        """Plan a fit with `n_centers` centers, before anything runs; print it.
 
         Chunks, bytes, the memory of a task, and the expected time of one pass, from a few rows
         that are computed here. ``plan.check()`` raises where it cannot fit, and says what would.
@@ -178,7 +179,7 @@ class Chunks:
         >>> import numpy as np
         >>> rows = Chunks.of(np.zeros((100, 2)), step=25)
         >>> print(rows.plan("gaussian(1)", 10).check())  # doctest: +ELLIPSIS
-        100 rows in 4 pieces, 1 task of up to 100 rows, ...
+        100 rows in 4 chunks, 1 task of up to 100 rows, ...
         """
         from mercer.engines.cluster.gram import ChunkGram
         from mercer.engines.cluster.sums import center_panels
@@ -214,7 +215,7 @@ def _known_sizes(rows: Any) -> list[int] | None:
 
 @dataclass(frozen=True)
 class Outline:
-    """How many rows a piece has, the shape and dtype of a row, and the names of columns."""
+    """How many rows a chunk has, the shape and dtype of a row, and the names of columns."""
 
     rows: int
     width: tuple[int, ...]
@@ -235,7 +236,7 @@ def _common(dtypes: list[np.dtype]) -> np.dtype:
 
 
 def _in_order(frame: Any, names: tuple[str, ...]) -> np.ndarray:
-    """The columns of a frame in the order that the first piece has, as an array."""
+    """The columns of a frame in the order that the first chunk has, as an array."""
     missing = [name for name in names if name not in frame.columns]
     if missing:
         raise ValueError(f"a piece of the data has no column {missing[0]!r}")
@@ -243,7 +244,7 @@ def _in_order(frame: Any, names: tuple[str, ...]) -> np.ndarray:
 
 
 def _place(pieces: list[Piece], rows: tuple[int, ...], row_bytes: int) -> None:
-    """Each piece is told what it is of its set."""
+    """Give each chunk its number and the size of its set."""
     for number, (piece, count) in enumerate(zip(pieces, rows, strict=True)):
         piece.placed(Extent(number, count, count * row_bytes))
 

@@ -1,4 +1,4 @@
-"""Files as rows in pieces: Parquet by row groups, CSV by lines, arrays on disk by rows."""
+"""Files as rows in chunks: Parquet by row groups, CSV by lines, arrays on disk by rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def chunks(
     columns: Sequence[str] | None = None,
     rows: int = CHUNK_ROWS,
 ) -> Any:
-    """X in pieces of about so many `rows`; with `target`, X and y.
+    """X in chunks of about `rows` rows; with `target`, X and y.
 
     Parameters
     ----------
@@ -36,12 +36,12 @@ def chunks(
     columns : list of str or None
         The columns of X; all but the target without it.
     rows : int
-        Rows of a piece.
+        Rows of a chunk.
 
     Returns
     -------
     Chunks
-        The pieces, read when they are asked for; with `target`, a pair of X and y.
+        The chunks, read when they are asked for; with `target`, a pair of X and y.
 
     Examples
     --------
@@ -77,20 +77,20 @@ def _mapped(array: Any, rows: int) -> Chunks:
 def _text(files: list[str], target: str | None, columns: Sequence[str] | None, rows: int) -> Any:
     """CSV or TSV: columns of numbers, and a target of numbers or words."""
     separator = "\t" if kind_of(files) == "tsv" else None
-    found = [pair for name in files for pair in lines_of(name, rows, separator)]
-    if not found:
+    parts = [pair for name in files for pair in lines_of(name, rows, separator)]
+    if not parts:
         raise ValueError("the files hold no rows")
-    sizes, first = tuple(size for _, size in found), found[0][0]
+    sizes, first = tuple(size for _, size in parts), parts[0][0]
     names = tuple(columns or [c for c in first.names if c != target])
-    for lines, _ in found:
+    for lines, _ in parts:
         _check_columns(lines.path, lines.names, names, target)
-    X = tuple(Changed(lines, partial(floats_of, names=names)) for lines, _ in found)
-    made = Chunks(X, sizes, (sum(sizes), len(names)), np.dtype(np.float64), names)
+    X = tuple(Changed(lines, partial(floats_of, names=names)) for lines, _ in parts)
+    X_chunks = Chunks(X, sizes, (sum(sizes), len(names)), np.dtype(np.float64), names)
     if not target:
-        return made
+        return X_chunks
     words = first.load()[target].dtype.kind not in "biuf"
-    y = tuple(Changed(li, partial(column_of, name=target, words=words)) for li, _ in found)
-    return made, Chunks(y, sizes, (sum(sizes),), y[0].load().dtype)
+    y = tuple(Changed(li, partial(column_of, name=target, words=words)) for li, _ in parts)
+    return X_chunks, Chunks(y, sizes, (sum(sizes),), y[0].load().dtype)
 
 
 def _check_columns(
@@ -102,10 +102,10 @@ def _check_columns(
 
 
 def _parquet(files: list[str], target: str | None, columns: Sequence[str] | None, rows: int) -> Any:
-    """Pieces of whole row groups, of about so many rows; only outlines of the files are read."""
+    """Chunks of whole row groups, of about `rows` rows; only outlines of the files are read."""
     import pyarrow.parquet as pq
 
-    found: list[tuple[str, tuple[int, ...], int]] = []
+    groups_found: list[tuple[str, tuple[int, ...], int]] = []
     names: tuple[str, ...] = ()
     for name in files:
         outline = pq.read_metadata(name)
@@ -114,13 +114,13 @@ def _parquet(files: list[str], target: str | None, columns: Sequence[str] | None
             names = tuple(columns or [c for c in there.names if c != target])
             kinds = [there.field(c).type.to_pandas_dtype() for c in names if c in there.names]
         _check_columns(name, there.names, names, target)
-        found += [(name, groups, size) for groups, size in groups_of(outline, rows)]
-    if not found:
+        groups_found += [(name, groups, size) for groups, size in groups_of(outline, rows)]
+    if not groups_found:
         raise ValueError("the files hold no rows")
-    sizes = tuple(size for _, _, size in found)
-    X = tuple(ParquetRows(name, groups, names) for name, groups, _ in found)
-    made = Chunks(X, sizes, (sum(sizes), len(names)), np.result_type(*kinds), names)
+    sizes = tuple(size for _, _, size in groups_found)
+    X = tuple(ParquetRows(name, groups, names) for name, groups, _ in groups_found)
+    X_chunks = Chunks(X, sizes, (sum(sizes), len(names)), np.result_type(*kinds), names)
     if not target:
-        return made
-    y = tuple(ParquetRows(name, groups, (target,)) for name, groups, _ in found)
-    return made, Chunks(y, sizes, (sum(sizes),), np.asarray(y[0].load()).dtype)
+        return X_chunks
+    y = tuple(ParquetRows(name, groups, (target,)) for name, groups, _ in groups_found)
+    return X_chunks, Chunks(y, sizes, (sum(sizes),), np.asarray(y[0].load()).dtype)

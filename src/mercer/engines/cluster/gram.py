@@ -1,4 +1,4 @@
-"""K of rows in pieces, and of points that are here or in pieces, too."""
+"""K of rows in chunks, and of points that are here or in chunks, too."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _TOGETHER = (
 
 
 class ChunkGram(Gram):
-    """`Gram` of rows and the points Z, of which one is in pieces or both are.
+    """`Gram` of rows and the points Z, of which one is in chunks or both are.
 
-    With points in pieces, or without Z, products are sums over pairs of pieces.
+    With points in chunks, or without Z, products are sums over pairs of chunks.
     """
 
     engine = "cluster"
@@ -108,7 +108,7 @@ class ChunkGram(Gram):
         return image if V.ndim == 2 else image[:, 0]
 
     def _by_pairs(self, V: np.ndarray) -> np.ndarray:
-        """Σ K(rows of a piece, columns of a piece) V, a sum for each piece of rows."""
+        """Σ K(rows of a chunk, columns of a chunk) V, a sum for each chunk of rows."""
         assert self.columns is not None
         factors, parts = self.columns.aligned(V).pieces, []
         pairs = list(zip(factors, self.columns.pieces, strict=True))

@@ -53,7 +53,7 @@ def results_until(client: Any, calls: list[Any], what: str, end: float) -> list[
 
 
 class _Question:
-    """Calls that are on their way to the workers, under names that tell one from another."""
+    """Calls that are on their way to the workers, under names of their own."""
 
     def __init__(self, client: Any, calls: list[Any], what: str) -> None:
         self.client, self.calls, self.what = client, calls, what
@@ -71,8 +71,8 @@ class _Question:
 
     def answers(self, nodes: list[Any]) -> list[Any]:
         """The values of some nodes, in their order."""
-        found = dict(self.each(nodes))
-        return [found[i] for i in range(len(nodes))]
+        values = dict(self.each(nodes))
+        return [values[i] for i in range(len(nodes))]
 
     def each(self, nodes: list[Any]) -> Iterator[tuple[int, Any]]:
         """Each value with its index, as they come; the bar counts leaves that are done."""
@@ -148,7 +148,7 @@ class _Question:
             ) from error
 
     def _died(self, error: Any) -> str:
-        """Which piece it was that workers died of, how large it is, and what would fit."""
+        """Name the chunk that workers died of, its size, and what would fit."""
         extent = self._extent(str(error.task))
         limits = sorted({f.memory for f in self.facts.values() if f.memory})
         limit = f"the limit is {show_bytes(limits[0])}" if limits else "there is no limit"
@@ -167,7 +167,7 @@ class _Question:
         )
 
     def _extent(self, key: str) -> Any:
-        """The largest piece of the task that is called so, or that waits for what is."""
+        """The largest chunk of the task that is called so, or that waits for what is."""
         for number, call in enumerate(self.calls):
             pieces = [a for a in call.args if isinstance(a, Piece)]
             names = [f"{self.name}-{number}", *(str(getattr(p.node(), "key", "")) for p in pieces)]
@@ -192,11 +192,11 @@ def _node(argument: Any) -> Any:
 
 def _leaf(name: str, settings: TaskSettings, function: Callable[..., Any], *args: Any) -> Any:
     with task(settings):
-        found = function(*(a.load() if isinstance(a, Piece) else a for a in args))
+        value = function(*(a.load() if isinstance(a, Piece) else a for a in args))
     worker = dask_worker()
     if worker is not None:
         worker.log_event(name, 1)
-    return found
+    return value
 
 
 def _added(settings: TaskSettings, add: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:

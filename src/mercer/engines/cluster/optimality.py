@@ -24,16 +24,8 @@ class Conditions:
     up: np.ndarray
     low: np.ndarray
 
-    def worst_pairs(self, groups: list[np.ndarray]) -> np.ndarray:
-        """The rows that should grow and shrink most in each group."""
-        rows = []
-        for members in groups:
-            for score, allowed in ((self.excess, self.up), (-self.excess, self.low)):
-                rows.append(np.where(allowed & members, score, -np.inf).argmax())
-        return np.array(rows) % self.excess.shape[1]
-
     def violations(self) -> Iterator[np.ndarray]:
-        """By how much each row should grow, then by how much it should shrink."""
+        """Yield how much each row should grow, then how much it should shrink."""
         for score, allowed in ((self.excess, self.up), (-self.excess, self.low)):
             yield np.where(allowed, score, -np.inf).max(axis=0)
 
@@ -41,7 +33,7 @@ class Conditions:
 def conditions(
     problem: Quadratic, groups: list[np.ndarray], a: np.ndarray, image: np.ndarray
 ) -> Conditions:
-    """Those of a with F = K Σa = `image`; `groups` are the members of the problem's."""
+    """Conditions of a with F = K Σa = `image`; `groups` are the members of the problem's."""
     values = -(image + problem.linear)
     all_up, all_low = a < problem.upper, a > problem.lower
     excess, centers, gap = np.empty(values.shape), [], -np.inf
@@ -67,7 +59,7 @@ def _center(values: np.ndarray, up: np.ndarray, low: np.ndarray) -> float:
 
 
 def _middle(top: float, bottom: float) -> float:
-    """Between the bounds that the variables at their bounds leave; whatever bound there is."""
+    """The middle of the interval that variables at their bounds leave, or its only end."""
     if np.isfinite(top) and np.isfinite(bottom):
         return float(top + bottom) / 2
     return float(top if np.isfinite(top) else bottom if np.isfinite(bottom) else 0.0)

@@ -1,14 +1,14 @@
-"""The kernel perceptron over rows in pieces: piece after piece, or all pieces at a time.
+"""The kernel perceptron over rows in chunks: chunk after chunk, or all chunks at a time.
 
-Exact: a task walks one piece from the predictor so far, and gives back the updates it made; the
-next piece goes on from there. These are the visits and the updates of one array in that order. With
-a shuffled order the pieces come in the order in which their first rows were drawn, and the rows of
-a piece in the order in which they were drawn.
+Exact: a task walks one chunk from the predictor so far, and gives back the updates it made; the
+next chunk goes on from there. These are the visits and the updates of one array in that order. With
+a shuffled order the chunks come in the order in which their first rows were drawn, and the rows of
+a chunk in the order in which they were drawn.
 
-Mixed (iterative parameter mixing; McDonald, Hall and Mann 2010): in every epoch each piece is
+Mixed (iterative parameter mixing; McDonald, Hall and Mann 2010): in every epoch each chunk is
 walked by itself from the same predictor, all at a time, and the mean of what they became is the
 next predictor. That is not the textbook's sequence of updates, though it also separates what can be
-separated. Only so many points as the budget allows survive an epoch: those with the largest
+separated. The points that the budget allows survive an epoch: those with the largest
 ‖αφ(x)‖.
 """
 
@@ -36,7 +36,7 @@ BUDGET = 5000
 
 @dataclass(frozen=True)
 class Start:
-    """The predictor that a piece is walked from: Σ weights k(points, ·) + bias."""
+    """The predictor that a chunk is walked from: Σ weights k(points, ·) + bias."""
 
     points: Any
     weights: np.ndarray
@@ -46,7 +46,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Walked:
-    """The updates that a walk made, on which rows of its piece, and what it counted."""
+    """The updates that a walk made, on which rows of its chunk, and what it counted."""
 
     positions: np.ndarray
     times: np.ndarray
@@ -67,7 +67,7 @@ def walk_piece(
     allowed: float,
     X: Any,
 ) -> Walked:
-    """Visit rows of one piece in this order; `scores` are those of an earlier predictor."""
+    """Visit rows of one chunk in this order; `scores` are those of an earlier predictor."""
     rows = finite(X)
     gram, before, scores = host_gram(kernel, rows), [], scores.copy()
     if len(start.weights):
@@ -79,13 +79,15 @@ def walk_piece(
         tally=replace(start.tally), weights=weights,
     )  # fmt: skip
     walker.walk(order, allowed)
-    made = walker.journal
-    points = rows[np.unique(made.positions)]
-    return Walked(made.positions, made.times, made.units, points, walker.bias, walker.tally)
+    journal = walker.journal
+    points = rows[np.unique(journal.positions)]
+    return Walked(
+        journal.positions, journal.times, journal.units, points, walker.bias, walker.tally
+    )
 
 
 class _Pieces:
-    """What both ways share: the rows of each piece, and the points that were updated on."""
+    """The state of both ways: the rows of each chunk, and the points that were updated on."""
 
     def __init__(self, gram: ChunkGram, labels: np.ndarray, rule: Rule, weights: Any) -> None:
         self.gram, self.labels, self.rule, self.weights = gram, labels, rule, weights
@@ -95,7 +97,7 @@ class _Pieces:
         self.units = np.empty((0, rule.outputs))
 
     def visits(self, order: np.ndarray | slice) -> Iterator[tuple[int, Any]]:
-        """Pieces, and the order of their rows that are visited."""
+        """Chunks, and the order of their rows that are visited."""
         if isinstance(order, slice):
             for piece, first in enumerate(self.starts[:-1]):
                 stop = min(order.stop, self.starts[piece + 1])
@@ -103,8 +105,8 @@ class _Pieces:
                     yield piece, slice(0, int(stop - first))
             return
         owner = np.searchsorted(self.starts, order, side="right") - 1
-        found, first = np.unique(owner, return_index=True)
-        for piece in found[np.argsort(first)]:
+        pieces, first = np.unique(owner, return_index=True)
+        for piece in pieces[np.argsort(first)]:
             yield int(piece), order[owner == piece] - self.starts[piece]
 
     def call(
@@ -112,18 +114,18 @@ class _Pieces:
     ) -> Call:
         rows = slice(self.starts[piece], self.starts[piece + 1])
         weights = None if self.weights is None else self.weights[rows]
-        kernel, given = self.gram.kernel, self.gram.rows.pieces[piece]
+        kernel, chunk = self.gram.kernel, self.gram.rows.pieces[piece]
         args = (kernel, self.rule, start, self.labels[rows], scores[rows], weights, order, allowed)
-        return Call(walk_piece, (*args, given))
+        return Call(walk_piece, (*args, chunk))
 
     def add(self, piece: int, walked: Walked, share: float = 1.0) -> None:
         """The points of a walk join those there are; updates on the same one are added."""
         positions, at = np.unique(walked.positions, return_inverse=True)
         names = positions + self.starts[piece]
-        known = np.isin(names, self.names)
-        self.names = np.concatenate([self.names, names[~known]])
-        self.points = np.concatenate([self.points, walked.points[~known]])
-        self.units = np.pad(self.units, ((0, int((~known).sum())), (0, 0)))
+        seen = np.isin(names, self.names)
+        self.names = np.concatenate([self.names, names[~seen]])
+        self.points = np.concatenate([self.points, walked.points[~seen]])
+        self.units = np.pad(self.units, ((0, int((~seen).sum())), (0, 0)))
         index = np.argsort(self.names, kind="stable")
         slots = index[np.searchsorted(self.names, names, sorter=index)]
         np.add.at(self.units, slots[at], share * walked.units)
@@ -133,7 +135,7 @@ class _Pieces:
 
 
 class ChunkPerceptron(_Pieces):
-    """As `DualPerceptron`, piece after piece."""
+    """`DualPerceptron` over chunks, one after the other."""
 
     def __init__(
         self,
@@ -166,7 +168,7 @@ class ChunkPerceptron(_Pieces):
 
 
 class MixedPerceptron(_Pieces):
-    """Pieces are walked at a time, each from the mean of what they were after the last epoch."""
+    """Chunks are walked at a time, each from the mean of what they were after the last epoch."""
 
     def __init__(
         self, gram: ChunkGram, labels: np.ndarray, memory: Memory, weights: Any, budget: int
@@ -176,15 +178,15 @@ class MixedPerceptron(_Pieces):
         self.journal: Journal = Journal(self.rule.outputs)
 
     def walk(self, order: np.ndarray | slice, allowed: float = np.inf) -> None:
-        """One epoch of all pieces, and the mean of them."""
+        """One epoch of all chunks, and the mean of them."""
         visits = list(self.visits(order))
         start = self.start(self.bias, Tally())
         none = np.zeros((len(self.labels), self.rule.outputs))
         calls = [self.call(piece, rows, start, none, np.inf) for piece, rows in visits]
-        found = gather(calls, "perceptron")
-        share = 1.0 / len(found)
-        self.bias = np.sum([walked.bias for walked in found], axis=0) * share
-        for (piece, _), walked in zip(visits, found, strict=True):
+        walks = gather(calls, "perceptron")
+        share = 1.0 / len(walks)
+        self.bias = np.sum([walked.bias for walked in walks], axis=0) * share
+        for (piece, _), walked in zip(visits, walks, strict=True):
             times = walked.times + self.tally.visits
             self.journal.extend(walked.positions + self.starts[piece], times, walked.units)
             self.add(piece, walked, share)
@@ -197,8 +199,8 @@ class MixedPerceptron(_Pieces):
         if len(self.names) <= self.budget:
             return
         kernel: Any = self.gram.kernel
-        own = norms(diagonal(kernel, self.points))
-        kept = np.sort(np.argsort(-own * np.linalg.norm(self.units, axis=1))[: self.budget])
+        sizes = norms(diagonal(kernel, self.points))
+        kept = np.sort(np.argsort(-sizes * np.linalg.norm(self.units, axis=1))[: self.budget])
         self.names, self.points = self.names[kept], self.points[kept]
         self.units: np.ndarray = self.units[kept]
 

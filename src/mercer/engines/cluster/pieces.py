@@ -1,6 +1,6 @@
-"""Pieces of a data set, each of which any process can load by itself.
+"""Chunks of a data set, each of which any process can load by itself.
 
-A piece says how to get its rows (a block of Dask's, rows of a file) and travels in place of them.
+A chunk says how to get its rows (a block of Dask's, rows of a file) and travels in place of them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mercer._config import show_bytes
 
 @dataclass(frozen=True)
 class Extent:
-    """Which piece of its set it is, and how large."""
+    """The number of a chunk in its set, and its size."""
 
     number: int
     rows: int
@@ -31,28 +31,28 @@ class Extent:
 
 
 def runs(sizes: Sequence[int], least: int) -> list[slice]:
-    """Neighbors that have at least so many rows together.
+    """Slices of neighbors that have at least `least` rows together.
 
     >>> runs((3, 3, 5, 1, 1), 5)
     [slice(0, 2, None), slice(2, 3, None), slice(3, 5, None)]
     """
-    found, start, rows = [], 0, 0
+    slices, start, rows = [], 0, 0
     for i, size in enumerate(sizes):
         rows += size
         if rows >= least or i + 1 == len(sizes):
-            found.append(slice(start, i + 1))
+            slices.append(slice(start, i + 1))
             start, rows = i + 1, 0
-    return found
+    return slices
 
 
 class Piece(ABC):
     """Some rows of a data set, wherever they are."""
 
-    #: Known when the piece belongs to a set; for errors.
+    #: Known when the chunk belongs to a set; for errors.
     extent: Extent | None = None
 
     def placed(self, extent: Extent) -> Self:
-        """The same piece, which knows what it is of its set."""
+        """A copy of this chunk that holds its place in the set."""
         vars(self)["extent"] = extent
         return self
 
@@ -61,11 +61,11 @@ class Piece(ABC):
         """The rows, as an array or a data frame, in this process."""
 
     def node(self) -> Any:
-        """What stands for the rows in a graph of Dask's; None where the task loads them."""
+        """The node of the rows in a graph of Dask's; None where the task loads them."""
         return None
 
     def identity(self) -> bytes:
-        """The same for the same rows in any process: a checkpoint is found by it."""
+        """A key of the rows, equal in any process: checkpoints are looked up by it."""
         told = [f"{field.name}={getattr(self, field.name)!r}" for field in fields(self)]  # type: ignore[arg-type]
         path = getattr(self, "path", None)
         if path is not None:  # a file that was changed has other rows
@@ -84,12 +84,12 @@ class Held(Piece):
 
     def identity(self) -> bytes:
         rows = np.ascontiguousarray(self.rows)
-        known = vars(self).get("_known")
-        if known is None:
+        digest = vars(self).get("_known")
+        if digest is None:
             content = rows.tobytes() if rows.dtype.kind != "O" else repr(rows.tolist()).encode()
-            known = hashlib.sha256(f"{rows.dtype.str}{rows.shape}".encode() + content).digest()
-            vars(self)["_known"] = known
-        return bytes(known)
+            digest = hashlib.sha256(f"{rows.dtype.str}{rows.shape}".encode() + content).digest()
+            vars(self)["_known"] = digest
+        return bytes(digest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +143,7 @@ class ParquetRows(Piece):
 
 @dataclass(frozen=True, eq=False)
 class ParquetFrame(Piece):
-    """The same with all columns, as a data frame."""
+    """Row groups of a Parquet file with all columns, as a data frame."""
 
     path: str
     groups: tuple[int, ...]
@@ -157,7 +157,7 @@ class ParquetFrame(Piece):
 
 @dataclass(frozen=True, eq=False)
 class Changed(Piece):
-    """What a function makes of the rows of another piece."""
+    """The rows of another chunk, after a function."""
 
     piece: Piece
     function: Callable[[Any], Any]
@@ -179,7 +179,7 @@ class Changed(Piece):
 
 @dataclass(frozen=True, eq=False)
 class Picked(Piece):
-    """Some rows of several pieces, in their order; loaded one piece after the other."""
+    """Some rows of several chunks, in their order; loaded one chunk after the other."""
 
     parts: tuple[tuple[Piece, np.ndarray], ...]
 

@@ -1,4 +1,4 @@
-"""What a pass over pieces takes, before anything runs; and a sentence where it cannot fit."""
+"""What a pass over chunks takes, before anything runs; and a sentence where it cannot fit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mercer.engines.cluster.pool import client_of
 from mercer.engines.cluster.worker import WORKER_SHARE, TaskSettings, task
 from mercer.tuning import PHI_PANEL_BYTES
 
-#: Rows that are computed here to tell how long all of them take.
+#: Rows that are computed here to estimate how long all of them take.
 TIMED = 512
 #: Bytes per pair of centers in a task: the matrix, and two triangles while sums are added.
 PAIR_BYTES: Final = 16
@@ -24,7 +24,7 @@ PAIR_BYTES: Final = 16
 
 @dataclass(frozen=True)
 class Workers:
-    """Who will work: how many tasks at a time, the bytes that each of them has, and on what."""
+    """The workers: tasks at a time, the bytes of each task, and their device."""
 
     tasks: int
     room: float
@@ -32,7 +32,7 @@ class Workers:
 
     @classmethod
     def now(cls) -> Workers:
-        """Those of the configuration."""
+        """Read the workers of the configuration."""
         settings, client = get_config(), client_of()
         if client is not None:
             from mercer.engines.cluster.workers import check_workers, described
@@ -121,7 +121,7 @@ def plan_of(panels: Any, tasks: list[slice], targets: int = 1, timed: bool = Fal
 
 
 def held_bytes(pieces: Iterable[Piece]) -> int:
-    """What pieces take along that are in memory here; files and lazy blocks send names only."""
+    """Bytes of chunks that are in memory here; files and lazy blocks send names only."""
     total = 0
     for piece in pieces:
         while isinstance(piece, Changed):
@@ -131,7 +131,7 @@ def held_bytes(pieces: Iterable[Piece]) -> int:
 
 
 def _seconds_per_row(panels: Any, targets: int) -> float:
-    """Of one thread here, on the first rows; the second time, when all is compiled."""
+    """Measure one thread here on the first rows, the second time, when all is compiled."""
     first = panels.rows[np.arange(min(TIMED, len(panels.rows)))]
     zeros = np.zeros((len(first), targets))
     with task(TaskSettings.now()):

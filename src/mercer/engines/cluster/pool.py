@@ -41,7 +41,7 @@ AHEAD = 2
 
 @dataclass(frozen=True)
 class Call:
-    """function(*args); pieces among the arguments are loaded where the task runs."""
+    """function(*args); chunks among the arguments are loaded where the task runs."""
 
     function: Callable[..., Any]
     args: tuple[Any, ...] = ()
@@ -113,21 +113,21 @@ def _watched(results: Iterator[Any], bar: progress) -> Iterator[Any]:
 
 def client_of() -> Any:
     """The client of ``config(cluster=…)``: itself, or one of an address; None without Dask."""
-    given = get_config().cluster
-    if given is None or isinstance(given, Executor):
+    cluster = get_config().cluster
+    if cluster is None or isinstance(cluster, Executor):
         return None
-    if isinstance(given, str):
+    if isinstance(cluster, str):
         from distributed import Client, get_client
 
         try:
-            return get_client(given)
+            return get_client(cluster)
         except ValueError:
-            return Client(given, set_as_default=False)
-    return given
+            return Client(cluster, set_as_default=False)
+    return cluster
 
 
 def gather_until(calls: list[Call], what: str, end: float) -> list[Any]:
-    """What has come back at `end` on `time.perf_counter`: results, or the errors of calls.
+    """Results that are there at `end` on `time.perf_counter`, or the errors of calls.
 
     None stands for those that had not ended; they are stopped. For work that needs no bits in
     common: tasks may take all the memory that their worker has.
@@ -164,7 +164,7 @@ def _results_until(executor: Executor, calls: list[Call], what: str, end: float)
 
 
 def _submitted(executor: Executor, call: Call, settings: TaskSettings) -> Future[Any]:
-    """To other processes by value, so that functions without a name travel, too."""
+    """Send a call to other processes by value, so that functions without a name travel, too."""
     if isinstance(executor, ThreadPoolExecutor):
         return executor.submit(run, call, settings)
     from joblib import wrap_non_picklable_objects  # scikit-learn brings it
@@ -185,8 +185,8 @@ def _results(calls: list[Call]) -> Iterator[Any]:
     if threads <= 1:
         yield from (run(call) for call in calls)
         return
-    with ThreadPoolExecutor(threads) as own:
-        yield from _ahead(own, calls, threads)
+    with ThreadPoolExecutor(threads) as helpers:
+        yield from _ahead(helpers, calls, threads)
 
 
 def _ahead(executor: Executor, calls: list[Call], workers: int) -> Iterator[Any]:

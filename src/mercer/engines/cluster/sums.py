@@ -1,7 +1,7 @@
-"""What is summed over pieces: ΦᵀWΦ, ΦᵀWt and products, Φ = K(rows, centers) or explicit features.
+"""What is summed over chunks: ΦᵀWΦ, ΦᵀWt and products, Φ = K(rows, centers) or explicit features.
 
-A task makes the panels of Φ for its pieces by a function that travels with it, and gives a sum. A
-sum that holds an M×M matrix travels as one triangle, and a task goes through several pieces then.
+A task makes the panels of Φ for its chunks by a function that travels with it, and gives a sum. A
+sum that holds an M×M matrix travels as one triangle, and a task goes through several chunks then.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def from_triangle(triangle: np.ndarray, m: int) -> np.ndarray:
 
 # --- in a task -------------------------------------------------------------------------------
 
-#: Rows of one piece → the panels of their Φ.
+#: Rows of one chunk → the panels of their Φ.
 MakePanels = Callable[[Any], Panels]
 
 
@@ -85,7 +85,7 @@ def floats(X: Any) -> np.ndarray:
 
 
 def over(function: Callable[..., Any], count: int, *parts: Any) -> Any:
-    """Σ function(rows, targets, …) over `count` pieces: `parts` are all rows, then all targets, …
+    """Σ function(rows, targets, …) over `count` chunks: `parts` are all rows, then all targets, …
 
     They are added in their order.
     """
@@ -97,30 +97,30 @@ def over(function: Callable[..., Any], count: int, *parts: Any) -> Any:
 
 
 def normal_sums(make: MakePanels, matrix: bool, X: Any, y: Any, w: Any = None) -> Sums:
-    """The sums over one piece."""
+    """The sums over one chunk."""
     t = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
     if not np.isfinite(t).all():
         raise ValueError("y contains NaN or infinity")
     v = None if w is None else np.asarray(w, dtype=np.float64)
-    found = make(X).normal(t, v, matrix)
-    triangle = triangle_of(found.H) if matrix else None
-    return Sums(triangle, found.R, found.sums, found.target_sums, found.weight)
+    normal = make(X).normal(t, v, matrix)
+    triangle = triangle_of(normal.H) if matrix else None
+    return Sums(triangle, normal.R, normal.sums, normal.target_sums, normal.weight)
 
 
 def normal_product(make: MakePanels, B: np.ndarray, X: Any, w: Any = None) -> np.ndarray:
-    """ΦᵀWΦB of one piece."""
+    """ΦᵀWΦB of one chunk."""
     weights = None if w is None else np.asarray(w)
     return np.asarray(make(X).normal_product(B, weights))
 
 
 def images_and_squares(make: MakePanels, *args: Any) -> tuple[Any, Any]:
-    """Those of `Panels.images_and_squares`, of one piece: the last argument."""
+    """Images and squares as in `Panels.images_and_squares`, of one chunk: the last argument."""
     *arrays, X = args
     return make(X).images_and_squares(*arrays)
 
 
 def product(make: MakePanels, B: np.ndarray, X: Any) -> np.ndarray:
-    """ΦB of one piece."""
+    """ΦB of one chunk."""
     return np.asarray(make(X).product(B))
 
 
@@ -128,7 +128,7 @@ def product(make: MakePanels, B: np.ndarray, X: Any) -> np.ndarray:
 
 
 class ChunkPanels(Panels):
-    """Φ in pieces: every result is a sum over pieces, or is asked of them."""
+    """Φ in chunks: every result is a sum over chunks, or is asked of them."""
 
     def __init__(self, rows: Chunks, make: MakePanels, width: int, dtype: Any) -> None:
         self.rows: Chunks = rows
@@ -139,7 +139,7 @@ class ChunkPanels(Panels):
     def total(
         self, function: Callable[..., Any], others: Sequence[Any], what: str, least: int = 1
     ) -> Any:
-        """Σ function(make, …)(rows, …) over pieces, at least so many rows to a task.
+        """Σ function(make, …)(rows, …) over chunks, at least `least` rows to a task.
 
         `others`: what is cut at the same rows, or None.
         """
@@ -153,14 +153,14 @@ class ChunkPanels(Panels):
         return reduce(calls, what)
 
     def plan(self, targets: int = 1) -> Plan:
-        """What the normal equations take, and about how long."""
+        """Plan the normal equations: memory, bytes sent, and time."""
         return plan_of(self, runs(self.rows.sizes, CHUNK_ROWS), targets, timed=True)
 
     def normal(self, targets: Any, weights: Any, matrix: bool = True) -> Normal:
         least = CHUNK_ROWS if matrix else 1
         terms = partial(normal_sums, self.make, matrix)
-        found: Sums = self.total(terms, [targets, weights], "normal equations", least)
-        return found.normal()
+        sums: Sums = self.total(terms, [targets, weights], "normal equations", least)
+        return sums.normal()
 
     def normal_product(self, B: Any, weights: Any = None) -> Any:
         return self.total(partial(normal_product, self.make, B), [weights], "product")
@@ -186,12 +186,12 @@ class ChunkPanels(Panels):
 
 
 def center_panels(gram: Any) -> ChunkPanels:
-    """Columns of K at the points of a Gram in pieces."""
+    """Columns of K at the points of a Gram in chunks."""
     make = partial(columns_of_k, gram.kernel, gram.centers)
     return ChunkPanels(gram.rows, make, gram.shape[1], gram.dtype)
 
 
 def feature_panels(kernel: Any, X: Chunks, n: int) -> ChunkPanels:
-    """φ(x) of rows in pieces."""
+    """φ(x) of rows in chunks."""
     first = features_of(kernel, X[[0]])
     return ChunkPanels(X, partial(features_of, kernel), first.shape[1], first.dtype)

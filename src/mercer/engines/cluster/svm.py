@@ -1,4 +1,4 @@
-"""Support vector machines over rows in pieces.
+"""Support vector machines over rows in chunks.
 
 Problems that one task can hold (the pairs of classes of one-against-one) are tasks. One large
 problem goes through a cascade, which finds most support vectors, and a loop, which proves that it
@@ -7,7 +7,7 @@ has found all of them:
     shards of rows, solved loosely        ▢ ▢ ▢ ▢    a task each
     support vectors of two, solved again   ╲╱ ╲╱     … in a fixed tree
     ┌─► those of all, solved to `tol`       ╲╱       in this process
-    │   F += K Δa over all rows                      a product per piece
+    │   F += K Δa over all rows                      a product per chunk
     │   gap over all rows ≤ tol: stop                LIBSVM's rule, now true of every row
     └── the worst violators join
 
@@ -35,38 +35,38 @@ from mercer.solvers.quadratic.problem import Quadratic, Solution, Task
 
 #: Rows of a problem that one task solves, and of a shard of a larger one.
 SHARED_ROWS = 20_000
-#: Small problems go into so many tasks, or into as many as have so many rows.
+#: Small problems go into TASKS tasks, or into as many as have TASK_ROWS rows each.
 TASKS, TASK_ROWS = 64, 2000
-#: The gap to which a shard is solved: enough to tell its support vectors.
+#: The gap to which a shard is solved: enough to identify its support vectors.
 LOOSE = 0.01
 #: Shards are alike where no mean of their targets differs by more than this share of the deviation.
 SHARDS_ALIKE = 0.3
 #: Rows of a shard without support vectors, one class alone, say, that go on in their place.
 SHARD_ROWS = 200
-#: Rows that join in a round: so many, or this share of those at work.
-JOINING_ROWS, GROWTH = 1000, 1.0
-#: Rows at work are solved to this share of the tolerance, which leaves room for the rounding of K;
-#: where that is not enough, to an ever smaller one, down to LAST.
+#: Rows that join in a round at least; as many as are at work, where these are more.
+JOINING_ROWS = 1000
+#: Rows at work are solved to this share of the tolerance, which leaves a margin for the rounding of
+#: K; where that is not enough, to an ever smaller one, down to LAST.
 WORKING_SHARE, LAST = 0.5, 0.01
 
 
 def solve_all(
     gram: ChunkGram, tasks: Sequence[Task], tol: float, max_iter: int, what: str
 ) -> tuple[Sequence[Solution], bool]:
-    """As `mercer.solvers.quadratic.parallel.solve_all`, of rows in pieces."""
-    found: dict[int, Solution] = {}
+    """Solve as `mercer.solvers.quadratic.parallel.solve_all`, of rows in chunks."""
+    results: dict[int, Solution] = {}
     small = [i for i in range(len(tasks)) if len(tasks[i].rows) <= SHARED_ROWS]
     sizes = [len(tasks[i].rows) for i in small]
     # How many problems a task solves does not depend on the workers.
     batches = [small[part] for part in runs(sizes, max(TASK_ROWS, sum(sizes) // TASKS))]
     calls = [_batch(gram, [tasks[i] for i in batch], tol, max_iter) for batch in batches]
     for batch, solutions in zip(batches, gather(calls, what), strict=True):
-        found |= dict(zip(batch, solutions, strict=True))
+        results |= dict(zip(batch, solutions, strict=True))
     interrupted = False
     for i in sorted(set(range(len(tasks))) - set(small)):
-        found[i], cut_short = _Large(gram, tasks[i], tol, max_iter, what).solve()
+        results[i], cut_short = _Large(gram, tasks[i], tol, max_iter, what).solve()
         interrupted |= cut_short
-    return [found[i] for i in range(len(tasks))], interrupted
+    return [results[i] for i in range(len(tasks))], interrupted
 
 
 # --- small problems --------------------------------------------------------------------------
@@ -86,7 +86,7 @@ def _solved(kernel: Any, tasks: list[Task], tol: float, max_iter: int, X: Any) -
 
 
 def finite(X: Any) -> np.ndarray:
-    """Rows of a piece as floats; an error for those that are none."""
+    """Rows of a chunk as floats; an error for those that are none."""
     rows = floats(X)
     if not np.isfinite(rows).all():
         raise ValueError("X contains NaN or infinity")
@@ -108,9 +108,9 @@ class Survivors:
 def shard(kernel: Any, tol: float, index: np.ndarray, problem: Quadratic, X: Any) -> Survivors:
     """The support vectors of some rows alone; some of the rows where there are none."""
     rows = finite(X)
-    found = _survivors(kernel, tol, index, rows, problem, "solve")
-    if len(found.index):
-        return found
+    survivors = _survivors(kernel, tol, index, rows, problem, "solve")
+    if len(survivors.index):
+        return survivors
     some = np.unique(np.linspace(0, len(index) - 1, min(SHARD_ROWS, len(index))).astype(int))
     return Survivors(index[some], rows[some], problem.take(some))
 
@@ -120,21 +120,21 @@ def merged(kernel: Any, tol: float, a: Survivors, b: Survivors) -> Survivors:
     sides = [(p.linear, p.lower, p.upper, _start(p)) for p in (a.problem, b.problem)]
     both = Quadratic(*(np.concatenate(pair, axis=1) for pair in zip(*sides, strict=True)))
     index, X = np.concatenate([a.index, b.index]), np.concatenate([a.X, b.X])
-    found = _survivors(kernel, tol, index, X, both, "resume" if _start(both).any() else "solve")
-    return found if len(found.index) else Survivors(index, X, both)
+    survivors = _survivors(kernel, tol, index, X, both, "resume" if _start(both).any() else "solve")
+    return survivors if len(survivors.index) else Survivors(index, X, both)
 
 
 def _survivors(
     kernel: Any, tol: float, index: np.ndarray, X: np.ndarray, problem: Quadratic, method: str
 ) -> Survivors:
-    (found,) = _solved(kernel, [Task(np.arange(len(index)), problem, method)], tol, -1, X)
-    kept = np.flatnonzero(found.a.any(axis=0))
-    part = _part(problem, kept, found.a[:, kept])
+    (solution,) = _solved(kernel, [Task(np.arange(len(index)), problem, method)], tol, -1, X)
+    kept = np.flatnonzero(solution.a.any(axis=0))
+    part = _part(problem, kept, solution.a[:, kept])
     return Survivors(index[kept], X[kept], part)
 
 
 def _shards(linear: np.ndarray) -> list[np.ndarray]:
-    """Rows of each shard: neighbors, which lie in few pieces, or every so many-th row.
+    """Rows of each shard: neighbors, which lie in few chunks, or every k-th row.
 
     The latter where the rows are sorted by their targets: a shard must look like the whole. The
     linear term of a problem has the targets in it.
@@ -166,7 +166,7 @@ class _Large:
     """One problem of more rows than a task should solve."""
 
     def __init__(self, gram: ChunkGram, task: Task, tol: float, max_iter: int, what: str) -> None:
-        # In the order of the pieces, each of which is loaded once; a task may have another one.
+        # In the order of the chunks, each of which is loaded once; a task may have another one.
         self.order = np.argsort(task.rows, kind="stable")
         self.gram, self.rows, self.problem = gram, task.rows[self.order], task.problem
         if (np.diff(self.order) != 1).any():
@@ -183,9 +183,9 @@ class _Large:
         a, inner, steps, computed = self._begin(), WORKING_SHARE, 0, 0
         net, F = np.zeros(self.problem.n), np.zeros(self.problem.n)
         while True:
-            (found,), interrupted = self._improved(a, inner, steps)
-            a[:, self.index] = found.a
-            steps, computed = steps + found.n_iter, computed + found.rows_computed
+            (solution,), interrupted = self._improved(a, inner, steps)
+            a[:, self.index] = solution.a
+            steps, computed = steps + solution.n_iter, computed + solution.rows_computed
             before, net = net, a.sum(axis=0)
             F += self._image(net - before)
             now = conditions(self.problem, self.groups, a, F)
@@ -194,7 +194,7 @@ class _Large:
                 break
             near, new = self._violators(list(now.violations()), now.gap)
             if not len(new):  # those at work are the worst: K's rounding was taken for their gap
-                if inner <= LAST or not found.converged:
+                if inner <= LAST or not solution.converged:
                     break
                 inner /= 4
             self._work_on(np.concatenate([np.flatnonzero(a.any(axis=0)), near, new]))
@@ -217,19 +217,19 @@ class _Large:
             picked = self.gram.rows.picked(self.rows[index])
             args = (self.gram.kernel, tol, index, problem.take(index), picked)
             calls.append(Call(shard, args))
-        found = reduce(calls, self.what, partial(merged, self.gram.kernel, tol))
-        a[:, found.index] = _start(found.problem)
-        order = np.argsort(found.index)
-        self.index, self.X = found.index[order], found.X[order]
+        survivors = reduce(calls, self.what, partial(merged, self.gram.kernel, tol))
+        a[:, survivors.index] = _start(survivors.problem)
+        order = np.argsort(survivors.index)
+        self.index, self.X = survivors.index[order], survivors.X[order]
         return a
 
     def _work_on(self, index: np.ndarray) -> None:
         """These rows are at work from now on; only those that were not are fetched."""
         index = np.unique(index)
-        known = np.isin(index, self.index)
+        at_work = np.isin(index, self.index)
         rows = np.empty((len(index), *self.X.shape[1:]), self.X.dtype)
-        rows[known] = self.X[np.searchsorted(self.index, index[known])]
-        rows[~known] = finite(self.gram.rows[self.rows[index[~known]]])
+        rows[at_work] = self.X[np.searchsorted(self.index, index[at_work])]
+        rows[~at_work] = finite(self.gram.rows[self.rows[index[~at_work]]])
         self.index, self.X = index, rows
 
     def _improved(self, a: np.ndarray, inner: float, steps: int) -> tuple[Any, bool]:
@@ -251,8 +251,8 @@ class _Large:
         return np.asarray(whole @ change[moved], dtype=np.float64)[self.rows]
 
     def _violators(self, violations: list[np.ndarray], gap: float) -> tuple[np.ndarray, np.ndarray]:
-        """Rows at work that may soon move, and the worst others, to grow and to shrink."""
-        most = max(JOINING_ROWS, int(GROWTH * len(self.index))) // 2
+        """Rows at work that may move next, and the worst others, to grow and to shrink."""
+        most = max(JOINING_ROWS, len(self.index)) // 2
         near, new = [], []
         for worst in violations:
             near.append(self.index[worst[self.index] > -gap])

@@ -4,7 +4,7 @@ leaves   s₁  s₂  s₃  s₄  s₅
            ╲╱      ╲╱    │
           s₁₂      s₃₄   │
              ╲    ╱      │
-             s₁₂₃₄ ───── s     equal heights are added as soon as both are there
+             s₁₂₃₄ ───── s     equal heights are added once both are there
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 
 def tree_sum(terms: Iterable[Any], add: Callable[[Any, Any], Any]) -> Any:
-    """Terms of equal height are added as soon as there are two: log₂ n of them are held.
+    """Terms of equal height are added once there are two: log₂ n of them are held.
 
     >>> tree_sum("abcde", lambda a, b: f"({a}{b})")
     '(((ab)(cd))e)'

@@ -45,29 +45,34 @@ class TaskSettings:
 
     @classmethod
     def now(cls, tasks: int = 1, stop: str = "") -> TaskSettings:
-        """Those in force here, of which so many tasks share the memory."""
+        """Settings in force here, of which `tasks` tasks share the memory."""
         settings = get_config()
-        given = TASK_MEMORY if settings.memory is None else settings.memory // max(1, tasks)
-        memory = min(TASK_MEMORY, given)
+        allowed = TASK_MEMORY if settings.memory is None else settings.memory // max(1, tasks)
+        memory = min(TASK_MEMORY, allowed)
         return cls(memory, settings.precision, settings.device, __version__, stop)
 
     def with_room(self, tasks: int) -> TaskSettings:
-        """For tasks whose bits do not depend on it: as much as there is, shared by so many."""
+        """Settings for tasks whose bits do not depend on memory: all there is, shared."""
         return replace(self, memory=get_config().memory_bytes // max(1, tasks))
 
 
 @contextmanager
 def task(settings: TaskSettings) -> Iterator[None]:
-    """In this block a task has its settings, one thread, and ends when nobody wants it."""
+    """A block in which a task has its settings, one thread, and ends when nobody wants it."""
     if settings.version != __version__:
         raise RuntimeError(
             f"the client has Mercer {settings.version} and this worker has {__version__}: install "
             "the same version in both"
         )
     memory = min(settings.memory, memory_share())
-    own: dict[str, Any] = {"precision": settings.precision, "device": device_for(settings)}
+    settings_here: dict[str, Any] = {
+        "precision": settings.precision,
+        "device": device_for(settings),
+    }
     with (
-        config(threads=1, memory=memory, progress=False, cluster="here", checkpoint="", **own),
+        config(
+            threads=1, memory=memory, progress=False, cluster="here", checkpoint="", **settings_here
+        ),
         single_threaded_blas(),
         stopping(_unwanted(settings.stop)),
     ):
@@ -96,9 +101,9 @@ def memory_share() -> int:
 
 
 def device_for(settings: TaskSettings) -> str:
-    """What the client asked for; by default a GPU of Dask's worker, where it has one."""
-    own = settings.device == "cpu" and dask_worker() is not None and has_gpu()
-    return "cuda" if own else settings.device
+    """The device that the client chose; by default a GPU of Dask's worker, where it has one."""
+    uses_gpu = settings.device == "cpu" and dask_worker() is not None and has_gpu()
+    return "cuda" if uses_gpu else settings.device
 
 
 def has_gpu() -> bool:
@@ -127,8 +132,8 @@ def _unwanted(stop: str) -> Callable[[], bool]:
             last = now
             answer = bool(stop) and os.path.exists(stop)
             if key is not None:
-                known = worker.state.tasks.get(key)
-                answer = known is None or known.state == "cancelled"
+                task = worker.state.tasks.get(key)
+                answer = task is None or task.state == "cancelled"
         return answer
 
     return unwanted

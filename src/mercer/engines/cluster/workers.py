@@ -26,7 +26,7 @@ from mercer.engines.cluster.worker import has_gpu
 
 @dataclass(frozen=True)
 class Facts:
-    """What one worker says of itself; `memory` is its limit (0: none), `resident` what it holds."""
+    """Facts that one worker reports; `memory` is its limit (0: none), `resident` what it holds."""
 
     version: str
     numpy: str
@@ -71,15 +71,15 @@ _known: WeakKeyDictionary[Any, dict[str, Facts]] = WeakKeyDictionary()
 
 def check_workers(client: Any) -> dict[str, Facts]:
     """The facts of all workers there are; those that came since the last time are asked."""
-    known = _known.setdefault(client, {})
-    new = [address for address in client.nthreads() if address not in known]
+    facts = _known.setdefault(client, {})
+    new = [address for address in client.nthreads() if address not in facts]
     if new:
         answers = client.run(look, workers=new, on_error="return")
-        known |= judged(answers, known.values())
-    return known
+        facts |= judged(answers, facts.values())
+    return facts
 
 
-def judged(answers: Mapping[str, Any], known: Iterable[Facts] = ()) -> dict[str, Facts]:
+def judged(answers: Mapping[str, Any], earlier: Iterable[Facts] = ()) -> dict[str, Facts]:
     """Workers that can be used; an error for another version, a warning for a mixture.
 
     A worker that has died meanwhile gives an error in place of an answer: Dask sees to that.
@@ -87,13 +87,13 @@ def judged(answers: Mapping[str, Any], known: Iterable[Facts] = ()) -> dict[str,
     for address, answer in answers.items():
         version = getattr(answer, "version", None)
         if isinstance(answer, (ImportError, AttributeError)) or version not in (None, __version__):
-            found = f"has {version}" if version else f"cannot load it ({answer})"
+            problem = f"has {version}" if version else f"cannot load it ({answer})"
             raise RuntimeError(
-                f"the client has Mercer {__version__} and the worker at {address} {found}: install "
-                "the same version in both"
+                f"the client has Mercer {__version__} and the worker at {address} {problem}: "
+                "install the same version in both"
             )
     facts = {address: one for address, one in answers.items() if isinstance(one, Facts)}
-    both = [*known, *facts.values()]
+    both = [*earlier, *facts.values()]
     kinds = {(one.processor, f"NumPy {one.numpy}", one.gpu or "no GPU") for one in both}
     if len(kinds) > 1:
         mixed = "; ".join(", ".join(kind) for kind in sorted(kinds))
@@ -123,7 +123,7 @@ def described(facts: Iterable[Facts]) -> list[str]:
 
 
 def rows_that_fit(rows: int, size: int, facts: Iterable[Facts]) -> int:
-    """Rows of a piece that the smallest worker holds twice: as read, and as numbers to work on.
+    """Rows of a chunk that the smallest worker holds twice: as read, and as numbers to work on.
 
     Dask stops a worker from taking tasks at four fifths of its limit.
 

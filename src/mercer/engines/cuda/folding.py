@@ -20,7 +20,7 @@ from mercer.gram.form import Program
 
 @dataclass(frozen=True)
 class Fold:
-    """What a product computes instead of x·z:  factor · x·z + multiple · (rowx + rowz) + shift."""
+    """The value of a product: factor · x·z + multiple · (rowx + rowz) + shift, not x·z."""
 
     #: The part of the epilogue that the product stands for.
     target: Formula
@@ -34,7 +34,7 @@ class Fold:
 
     @property
     def sides(self) -> tuple[float, float]:
-        """What the rows of x and of z are multiplied by: exact where the factor is a power of 2."""
+        """The factors of the rows of x and of z: exact where the factor is a power of 2."""
         if math.frexp(abs(self.factor))[0] == 0.5:
             return self.factor, 1.0
         root = math.sqrt(abs(self.factor))
@@ -43,7 +43,7 @@ class Fold:
 
 @lru_cache(maxsize=256)
 def folds_of(epilogue: Formula, products: tuple[int, ...]) -> dict[int, Fold]:
-    """For each product whose value is used in one sum with row values only: that sum."""
+    """Map each product whose value is used in one sum with row values only to that sum."""
     parents: dict[int, list[Formula]] = {}
     for node in epilogue.walk():
         for argument in set(node.args):

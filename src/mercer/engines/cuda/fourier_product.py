@@ -19,7 +19,9 @@ import numpy as np
 import torch
 
 from mercer._tiles import cut
+from mercer.engines.cuda.ops import STEP_NUMBERS
 from mercer.formula.nodes import Input
+from mercer.gram.fourier_product import SERIES_ACCURACY
 from mercer.gram.fourier_series import (
     SERIES_COLUMNS,
     Price,
@@ -31,11 +33,8 @@ from mercer.gram.fourier_series import (
 
 #: Measured on an H200; and pairs below which launches alone take longer.
 PRICE, FEW_PAIRS = Price(2.0, 100.0), 1.5e10
-#: Complex numbers that are made at a time.
-ENTRIES = 1 << 27
-#: Error of k, relative to its largest value.
-ACCURACY = {"high": 2.0**-24, "fast": 2.0**-13}
-DOUBLE = 2.0**-51
+#: Error of k in the precision "fast", relative to its largest value.
+FAST_ACCURACY = 2.0**-13
 
 
 def series_of(gram: Any, vectors: int) -> list[Series]:
@@ -49,7 +48,9 @@ def series_of(gram: Any, vectors: int) -> list[Series]:
         low = np.min([side.amin(0).tolist() for side in sides], axis=0)
         return low, np.max([side.amax(0).tolist() for side in sides], axis=0)
 
-    accuracy = ACCURACY[gram.precision] if gram.torch_dtype == torch.float32 else DOUBLE
+    is_single = gram.torch_dtype == torch.float32
+    rough = is_single and gram.precision == "fast"
+    accuracy = FAST_ACCURACY if rough else SERIES_ACCURACY[4 if is_single else 8]
     found = cheaper_series(gram, vectors, PRICE, FEW_PAIRS, ends, accuracy)
     return [] if found is None else found[1]
 
@@ -66,7 +67,7 @@ def _product(gram: Any, series: Series, rows: Input, V: torch.Tensor) -> torch.T
     exact = V.dtype == torch.float32 and torch.get_float32_matmul_precision() == "highest"
     kind = torch.complex64 if exact else torch.complex128
     vectors, last = V.shape[1], series.weights.shape[-1]
-    room = min(ENTRIES, gram.limit_bytes // 64)
+    room = min(STEP_NUMBERS, gram.limit_bytes // 64)
     C = torch.zeros(vectors * series.terms // last, last, dtype=kind, device=V.device)
     for part, (*first, waves) in _chunks(series, gram._z.numbers(rows), vectors, kind, room):
         A = V[part].to(kind)

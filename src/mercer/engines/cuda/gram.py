@@ -24,7 +24,7 @@ from mercer.engines.cuda.half_precision import Exact
 from mercer.engines.cuda.memory import clear_errors, device_limit
 from mercer.engines.cuda.methods import Choice, Largest, look
 from mercer.engines.cuda.near_pairs import Near
-from mercer.engines.cuda.ops import apply_steps, computed_in
+from mercer.engines.cuda.ops import STEP_NUMBERS, apply_steps, computed_in
 from mercer.engines.cuda.rows import DeviceSide, largest_of, row_vector, to_device
 from mercer.engines.cuda.torch_blocks import torch_block
 from mercer.engines.cuda.triton_launch import (
@@ -50,11 +50,12 @@ from mercer.gram.plan import Cost, check_room
 from mercer.gram.rows import check_widths
 from mercer.kernels.core import Kernel
 
-#: The largest block that PyTorch's own functions work on at a time, in elements.
-BLOCK = 1 << 26
 #: Entries of K that are computed at a time for an array of all of it: they fill a GPU, and are
 #: small beside its memory.
 PANEL = 1 << 28
+#: The share of the memory limit that all of K may take where a solver reads its rows again and
+#: again; with more it is computed when it is asked for.
+K_SHARE = 0.5
 
 
 class DeviceGram(Gram):
@@ -145,7 +146,7 @@ class CudaGram(DeviceGram):
         """Find the program of the methods, and the row values that it reads."""
         self.program = compile_program(self.formula, self.methods)
         #: Of distances whose near pairs are computed again: where the norms are among the row
-        #: values of both sides, and below which distance.
+        #: values of both operands, and below which distance.
         self.near = {}
         formulas = [list(self.program.row_x), list(self.program.row_z)]
         for key, distance in below.items():
@@ -221,7 +222,7 @@ class CudaGram(DeviceGram):
     def _in_blocks(self, V: torch.Tensor, diagonal: torch.Tensor | None) -> torch.Tensor:
         """K V from blocks of rows of K, one at a time in memory."""
         result = torch.empty(self.shape[0], V.shape[1], dtype=V.dtype, device=V.device)
-        entries = PANEL if usable(self) else BLOCK
+        entries = PANEL if usable(self) else STEP_NUMBERS
         for part in cut(0, self.shape[0], self._step(entries, self.limit_bytes)):
             block = self.tensor(part)
             if diagonal is not None:
@@ -273,7 +274,7 @@ class CudaGram(DeviceGram):
         diagonal = self.diagonal_tensor() if exact_diagonal and self.square else None
         scratch = Scratch(0)
         with progress(what, float(n)) as bar:
-            for rows in cut(0, n, self._step(BLOCK, self.limit_bytes)):
+            for rows in cut(0, n, self._step(STEP_NUMBERS, self.limit_bytes)):
                 tile = self.tensor(rows, slice(0, m))
                 if diagonal is not None:
                     tile.diagonal(rows.start).copy_(diagonal[rows])
@@ -347,7 +348,7 @@ class CudaGram(DeviceGram):
         return CudaGram(self.kernel, self.points(index).double()).whole()
 
     def doubled(self) -> CudaGram:
-        """The same K, computed in double precision."""
+        """K in double precision."""
         return CudaGram(self.kernel, self.points().double())
 
     @property

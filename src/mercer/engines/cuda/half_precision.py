@@ -3,30 +3,30 @@
 Pixels, counts and indicators are whole multiples of a step, x = s·k, whatever they were divided by,
 and half precision holds every whole number up to 2048. So the tensor cores multiply the k
 themselves, with a center that is on the grid, too, and the sum in float32 is all that is rounded.
-Tensors in half precision need one part as well, as long as no center has to be taken off.
+Tensors in half precision need one part as well, as long as no center has to be subtracted.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import torch
 
 from mercer._arrays import host
-from mercer.engines.cuda.ops import CHUNK, NARROW, widened
+from mercer.engines.cuda.ops import NARROW, STEP_NUMBERS, widened
 from mercer.gram.byte_rows import GRID_SAMPLE, find_grid, rounding
 
 #: Types of numbers that may be halves as they are.
 HALVES = (torch.float16, torch.bfloat16)
 #: Steps from zero that a row may have; from a center on the grid it then has twice as many.
-FARTHEST = 1024
+FARTHEST: Final = 1024
 #: How far a number may be from its multiple of s, relative to it.
 ROUNDING = rounding(np.dtype(np.float32))
 
 
 class Exact(NamedTuple):
-    """What rows are multiplied by so that one part holds them; `grid`: they are whole then."""
+    """The factor with which one part holds the rows; `grid`: they are whole numbers then."""
 
     scale: float
     grid: bool
@@ -56,7 +56,7 @@ def _grid_step(X: torch.Tensor, Z: torch.Tensor) -> float | None:
 def _off_grid(X: torch.Tensor, step: float) -> torch.Tensor:
     """Whether some number is no multiple of a step, or too many steps from zero."""
     parts = []
-    for part in X.split(max(1, CHUNK // X.shape[1])):
+    for part in X.split(max(1, STEP_NUMBERS // X.shape[1])):
         numbers = widened(part)
         k = (numbers / step).round_()
         far = k.abs().max() > FARTHEST
@@ -68,5 +68,5 @@ def _are_halves(X: torch.Tensor) -> bool:
     """Whether half precision holds these numbers as they are."""
     if X.dtype not in HALVES:
         return False
-    parts = X.split(max(1, CHUNK // X.shape[1]))
+    parts = X.split(max(1, STEP_NUMBERS // X.shape[1]))
     return all(bool((part.half().to(part.dtype) == part).all()) for part in parts)

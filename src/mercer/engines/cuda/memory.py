@@ -32,7 +32,7 @@ def room_for(X: Any, Z: Any = None) -> Iterator[None]:
     except RuntimeError as error:
         if "out of memory" not in str(error).lower():
             raise
-        # What the failed call held is free again before the error is told, whoever keeps it.
+        # What the failed call held is free again before the error is raised, whoever keeps it.
         traceback.clear_frames(error.__traceback__)
         if torch.cuda.is_available():
             torch.cuda.empty_cache()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import torch
@@ -32,7 +32,7 @@ from mercer.gram.form import form_of
 from mercer.tuning import DIRECT_COLUMNS
 
 #: Rounding unit of a product of split operands, and of a single half-precision part.
-UNIT = {"high": 2.0**-22, "fast": 2.0**-11}
+UNIT: Final = {"high": 2.0**-22, "fast": 2.0**-11}
 #: Tolerated error of k, relative to its largest value: a little below what is promised.
 TOLERANCE = {"high": 8e-6, "fast": 1.6e-3}
 
@@ -108,7 +108,7 @@ class Choice:
         key, columns = node.value, self.x.matrices[node.value].shape[1]
         exact, tolerance = self.exact.get(key), tolerance_of(self.precision, self.dtype)
         if exact is not None and not exact.grid:
-            # One part would no longer hold these halves once a center is taken off.
+            # One part would no longer hold these halves once a center is subtracted.
             if self._error(node, "high")[0] <= tolerance:
                 return Method("product", False, "halves as they are")
             del self.exact[key]
@@ -135,7 +135,7 @@ class Choice:
         return Method("direct", False, "differences: the product cancels")
 
     def _error(self, node: Formula, kind: str) -> tuple[float, float, Ends]:
-        """What the rounding of a product does to k, how far it puts a distance off, and why."""
+        """The error of k by the rounding of a product, that of a distance, and the reason."""
         ends = self.largest[node.value].ends(self.x.centers.get(node.value) is not None)
         off = rounding(self.x.matrices[node.value].shape[1], ends, kind, self.dtype)
         return off * slope_between(self.formula, node, ends), off, ends

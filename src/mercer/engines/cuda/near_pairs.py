@@ -19,11 +19,11 @@ from mercer.engines.cuda.torch_blocks import values_of_pairs
 #: Pairs that are listed at most: a share of all, between two numbers. Where there are more, all
 #: distances are computed from differences. By the bytes that are read, and not measured: a listed
 #: pair takes as long as some hundred others.
-SHARE, FEWEST, MOST = 1 / 256, 1 << 16, 1 << 24
+NEAR_PAIR_SHARE, FEWEST_NEAR, MOST_NEAR = 1 / 256, 1 << 16, 1 << 24
 
 
 class Near(NamedTuple):
-    """Where ‖x‖² and ‖z‖² are among the row values, and the distance below which pairs are near."""
+    """Places of ‖x‖² and ‖z‖² among the row values, and the distance below which pairs are near."""
 
     norms: tuple[int, int]
     below: float
@@ -38,9 +38,9 @@ class Listed(NamedTuple):
 
 
 def listed(gram: Any, shape: tuple[int, int]) -> Listed:
-    """An empty list for pairs of so many rows."""
+    """An empty list for the pairs of n × m rows."""
     size = shape[0] * shape[1]
-    room = min(size, MOST, max(FEWEST, int(SHARE * size)))
+    room = min(size, MOST_NEAR, max(FEWEST_NEAR, int(NEAR_PAIR_SHARE * size)))
     make = {"dtype": torch.int64, "device": gram.device}
     return Listed(torch.empty(room, **make), torch.zeros(1, **make), room)
 

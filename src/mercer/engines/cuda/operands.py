@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import torch
 
@@ -16,16 +16,16 @@ from mercer.engines.cuda.folding import Fold, folds_of
 from mercer.engines.cuda.triton_source import ProductLayout
 from mercer.formula.nodes import Input
 
-#: Rows up to this wide hold their three partial products side by side.
-PACKED_COLUMNS = 21
+#: Rows up to this wide hold their three partial products side by side in one step of 64 columns.
+PACKED_COLUMNS: Final = 64 // 3
 #: Rows this narrow do so in every precision: the three fit the smallest product there is.
-NARROW_COLUMNS = 5
+NARROW_COLUMNS: Final = 16 // 3
 #: Columns of K that one block of threads fills, or of one triangle that it multiplies, at most.
-_LONGEST, TRIANGLE_LENGTH = 4096, 16384
+_LONGEST_SPAN, TRIANGLE_LENGTH = 4096, 16384
 #: Blocks that keep every processor of an H200 busy, for K itself and for its products.
 _FEW_BLOCKS, _BLOCKS = 264, 1056
 #: Operands are padded to a multiple of the tallest and widest tile.
-PADDING = 256
+PADDING: Final = 256
 
 
 def layouts_of(gram: Any) -> dict[int, ProductLayout]:
@@ -92,7 +92,7 @@ def scale_of(gram: Any, rows: Input, fold: Fold | None) -> float:
 def prepare_products(
     gram: Any, side: Any, rows: Input, layout: ProductLayout, right: bool
 ) -> tuple[torch.Tensor, ...]:
-    """The half-precision parts of one side's rows, padded with zeros."""
+    """The half-precision parts of one operand's rows, padded with zeros."""
     key = ("parts", rows, layout, right)
     if key not in side.cache:
         from mercer.engines.cuda.split import split
@@ -105,7 +105,7 @@ def prepare_products(
 
 def dense_length(panels: int, m: int, width: int) -> int:
     """The columns of K that one block of threads fills: few where K has few panels of rows."""
-    pieces = max(-(-m // _LONGEST), min(-(-_FEW_BLOCKS // panels), -(-m // width)))
+    pieces = max(-(-m // _LONGEST_SPAN), min(-(-_FEW_BLOCKS // panels), -(-m // width)))
     return -(-m // (pieces * width)) * width
 
 
@@ -118,7 +118,7 @@ def product_length(panels: int, m: int, width: int) -> int:
 def output_of(
     kind: str, pairs: tuple[int, int], panels: int, width: int, V: Any, columns: int, device: Any
 ) -> tuple[torch.Tensor, torch.Tensor | None, int]:
-    """Where the result goes, V up to whole tiles, and the columns of K that one block walks.
+    """The result, V padded to whole tiles, and the columns of K that one block walks.
 
     `columns`: those of V with its padding; None for V stands for K itself.
     """

@@ -85,7 +85,7 @@ NARROW = (torch.float16, torch.bfloat16, torch.uint8, torch.int8, torch.bool)
 
 
 #: Numbers of rows that are widened, looked at or made dense at a time.
-CHUNK = 1 << 26
+STEP_NUMBERS = 1 << 26
 
 
 def computed_in(dtype: torch.dtype) -> torch.dtype:

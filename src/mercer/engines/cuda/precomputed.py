@@ -6,15 +6,15 @@ Positions of columns without rows, such as those of support vectors, are a side 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
 
 from mercer._config import get_config
 from mercer._tiles import cut
-from mercer.engines.cuda.gram import BLOCK, CudaGram
-from mercer.engines.cuda.ops import widened
+from mercer.engines.cuda.gram import CudaGram
+from mercer.engines.cuda.ops import STEP_NUMBERS, widened
 from mercer.engines.cuda.rows import DeviceSide, to_device
 from mercer.formula.nodes import ROOT
 from mercer.gram.base import simplified
@@ -22,7 +22,7 @@ from mercer.gram.plan import Cost
 from mercer.kernels.opaque import Precomputed, check_columns, check_square
 
 #: The place of a new row, which is none of the columns.
-NOWHERE = -1
+NOWHERE: Final = -1
 
 
 class PrecomputedGram(CudaGram):
@@ -65,7 +65,7 @@ class PrecomputedGram(CudaGram):
         K = self._x.matrices[ROOT]
         if self.square:
             return K @ V
-        step = max(1, BLOCK // max(1, self.shape[1]))
+        step = max(1, STEP_NUMBERS // max(1, self.shape[1]))
         parts = [self._torch_block(self._x.take(rows), self._z, None) @ V
                  for rows in cut(0, self.shape[0], step)]  # fmt: skip
         return torch.cat(parts)

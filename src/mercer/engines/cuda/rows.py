@@ -13,7 +13,14 @@ import torch
 from mercer._arrays import host, is_sparse
 from mercer._config import get_config
 from mercer._tiles import cut
-from mercer.engines.cuda.ops import CHUNK, NARROW, apply_steps, computed_in, evaluate_torch, widened
+from mercer.engines.cuda.ops import (
+    NARROW,
+    STEP_NUMBERS,
+    apply_steps,
+    computed_in,
+    evaluate_torch,
+    widened,
+)
 from mercer.formula import Formula
 from mercer.formula.inputs import numeric
 from mercer.formula.nodes import Input, set_size, statistics
@@ -93,7 +100,7 @@ class DeviceSide:
     @property
     def at_a_time(self) -> int:
         """Rows, or pairs of rows, of which copies are small beside the rest."""
-        return max(1, CHUNK // max(m.shape[1] for m in self.matrices.values()))
+        return max(1, STEP_NUMBERS // max(m.shape[1] for m in self.matrices.values()))
 
 
 def to_device(

@@ -17,9 +17,8 @@ from mercer._config import get_config
 from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.memory import device_limit
 from mercer.engines.cuda.methods import look, rounding, tolerance_of
-from mercer.engines.cuda.ops import CHUNK
+from mercer.engines.cuda.ops import STEP_NUMBERS
 from mercer.engines.cuda.rows import DeviceSide, largest_of, row_vector
-from mercer.engines.cuda.streamed import RESIDENT
 from mercer.formula import Formula
 from mercer.formula.inputs import check_finite, numeric
 from mercer.formula.nodes import ROOT, Input, statistics
@@ -27,9 +26,10 @@ from mercer.gram.accuracy import Method, needs_double, slope_between
 from mercer.gram.base import simplified
 from mercer.gram.form import compile_program, form_of
 from mercer.gram.rows import check_widths, numeric_inputs
+from mercer.tuning import WORK_SHARE
 
 #: Share of numbers that are stored, below which a sparse product is the faster one.
-FEW = 1 / 200
+SPARSE_SHARE = 1 / 200
 
 
 def sparse_gram(kernel: Any, X: Any, Z: Any) -> SparseGram | None:
@@ -41,7 +41,7 @@ def sparse_gram(kernel: Any, X: Any, Z: Any) -> SparseGram | None:
     if not _stay_sparse(formula, sides, device):
         return None
     gram = SparseGram(kernel, X, Z)
-    # No center can be taken off sparse rows: far from zero the product would cancel.
+    # No center can be subtracted from sparse rows: far from zero the product would cancel.
     dtype = gram.torch_dtype
     ends = look(gram._x, gram._z)[ROOT].ends(False)
     for node in form_of(formula).distances:
@@ -57,7 +57,7 @@ def _stay_sparse(formula: Formula, sides: list[Any], device: torch.device) -> bo
     if not plain or any(node.op in dense for node in statistics(formula)):
         return False
     stored, entries = sum(side.nnz for side in sides), sum(np.prod(s.shape) for s in sides)
-    return stored < FEW * entries or 12 * entries > RESIDENT * device_limit(device)
+    return stored < SPARSE_SHARE * entries or 12 * entries > WORK_SHARE * device_limit(device)
 
 
 class SparseRows:
@@ -116,7 +116,7 @@ class SparseRows:
             self.starts, self.columns, self.values, self.shape, check_invariants=False
         )
         out = torch.empty(len(self), len(others), dtype=self.dtype, device=self.device)
-        step = max(1, CHUNK // self.shape[1])
+        step = max(1, STEP_NUMBERS // self.shape[1])
         for start in range(0, len(others), step):
             dense = others[start : start + step].to(self.dtype)
             out[:, start : start + step] = rows @ dense.T.contiguous()

@@ -13,7 +13,7 @@ from mercer.engines.cuda.triton_source import ProductLayout
 from mercer.formula.nodes import Input
 
 #: Numbers that a block of threads writes of each part.
-BLOCK = 4096
+SPLIT_NUMBERS = 4096
 #: Types that the kernel reads as they are.
 READ = (torch.float32, torch.float16, torch.uint8, torch.int8)
 
@@ -25,7 +25,7 @@ def _split(  # type: ignore[no-untyped-def]
     FOLDED: tl.constexpr, WIDTH: tl.constexpr, BR: tl.constexpr, BW: tl.constexpr,
 ):  # fmt: skip
     """`PACKED`: high, high and low side by side, on the right high, low and high; `FOLDED`: then
-    the columns that add this side's row values, and ones for those of the other side."""
+    the columns that add this operand's row values, and ones for those of the other."""
     r = tl.program_id(0) * BR + tl.arange(0, BR)
     w = tl.program_id(1) * BW + tl.arange(0, BW)
     live = r < n
@@ -75,7 +75,7 @@ def split(
     shape = layout.parts, height, layout.width
     parts = torch.empty(shape, dtype=torch.float16, device=numbers.device)
     wide = min(128, layout.width & -layout.width)
-    tall = min(256, BLOCK // wide)
+    tall = min(256, SPLIT_NUMBERS // wide)
     _split[(height // tall, layout.width // wide)](
         numbers, numbers if center is None else center, values, parts[0], parts[-1], side.n,
         numbers.shape[1], scale * (fold.sides[right] if fold else 1.0),

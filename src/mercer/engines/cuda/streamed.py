@@ -6,7 +6,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -23,25 +23,24 @@ from mercer.formula.inputs import check_finite, numeric
 from mercer.gram.base import Body, Gram, check_factor, check_has_diagonal, indices_of, simplified
 from mercer.gram.plan import Cost
 from mercer.kernels.core import Kernel
+from mercer.tuning import WORK_SHARE
 
-#: The share of the device's memory that rows may take at rest; beyond it they are streamed.
-RESIDENT = 0.25
 #: Copies of a row on the device: itself, two parts in half precision, and a second chunk that is
 #: being transferred, with its own parts.
-COPIES = 5
+COPIES: Final = 5
 #: Rows per chunk at most; larger chunks are not faster.
-CHUNK = 1 << 20
+STREAMED_ROWS = 1 << 20
 
 
 def too_large(X: Any, Z: Any = None) -> bool:
     """Whether these host rows are streamed over the device rather than kept there."""
     if not isinstance(X, np.ndarray) or X.ndim != 2:
         return False
-    return COPIES * X.nbytes > RESIDENT * device_limit(_device_for(Z))
+    return COPIES * X.nbytes > WORK_SHARE * device_limit(_device_for(Z))
 
 
 def _device_for(Z: Any) -> torch.device:
-    """Where the points are, if they are on a device; where the settings say, if not."""
+    """The device of the points, if they are on one; else that of the settings."""
     return Z.device if isinstance(Z, torch.Tensor) else torch.device(get_config().device)
 
 
@@ -49,7 +48,7 @@ def _device_for(Z: Any) -> torch.device:
 _PINNED: dict[int, int] = {}
 #: Smaller arrays are copied as fast as they are; and they may share their pages with others.
 WORTH_PINNING = 1 << 20
-PAGE = 4096
+PAGE: Final = 4096
 
 
 def _pinned(X: np.ndarray) -> bool:
@@ -126,8 +125,8 @@ class StreamedGram(DeviceGram):
     def chunk(self) -> int:
         """Rows that are on the device at a time."""
         per_row = COPIES * self._rows.shape[1] * self.dtype.itemsize
-        room = int(RESIDENT * device_limit(self.device) / per_row)
-        return max(1, min(CHUNK, room, len(self._rows)))
+        room = int(WORK_SHARE * device_limit(self.device) / per_row)
+        return max(1, min(STREAMED_ROWS, room, len(self._rows)))
 
     def chunks(self, step: int | None = None) -> Iterator[tuple[slice, torch.Tensor]]:
         """All rows, chunk by chunk, as tensors."""
@@ -269,7 +268,7 @@ class StreamedGram(DeviceGram):
 
     @property
     def cost(self) -> Cost:
-        """That of the first chunk, for all rows."""
+        """The choice of the first chunk, for all rows."""
         first = self.sample()
         times = self.shape[0] * self.shape[1] / (first.shape[0] * first.shape[1])
         one = first.cost

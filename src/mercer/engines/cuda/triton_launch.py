@@ -31,7 +31,7 @@ from mercer.gram.cpu.compiled import load_generated
 #: Vectors that one launch multiplies at a time.
 MAX_VECTORS = 64
 #: Parts times columns from which several vectors are multiplied by blocks of K; see `blocks_serve`.
-WIDE = 512
+WIDE_PRODUCT = 512
 #: Columns that a loop without a product takes one by one from registers.
 FEW_COLUMNS = 8
 
@@ -77,7 +77,7 @@ def describe(gram: Any) -> tuple[str, str]:
 def _written(
     gram: Any, layouts: dict[int, ProductLayout], kind: str, ptx: bool | None = None
 ) -> Rendered:
-    """What is generated for one kind of use."""
+    """The source of one kind of use."""
     ptx = not _interpreted() if ptx is None else ptx
     return render(gram.program, tuple(layouts.items()), kind, ptx, _few_columns(gram))
 
@@ -116,14 +116,14 @@ def launch(
 
 
 def _operands(gram: Any, written: Rendered, x: Any, z: Any) -> list[Any]:
-    """What a kernel reads of both sides: rows for every statistic, then row values."""
+    """Arguments of both operands: rows for every statistic, then row values."""
     operands = [o for i in range(len(gram.program.sources)) for o in _sides(gram, i, x, z)]
     operands += [extended(x.values[i]) for i in written.row_x]
     return operands + [extended(z.values[i]) for i in written.row_z]
 
 
 def _sides(gram: Any, i: int, x: Any, z: Any) -> list[Any]:
-    """What a kernel takes of both sides' rows for one statistic."""
+    """Arguments of both operands' rows for one statistic."""
     source = gram.program.sources[i]
     if source.kind == "direct":
         columns = x.matrices[source.rows].shape[1]
@@ -143,7 +143,7 @@ def blocks_serve(gram: Any, vectors: int) -> bool:
         vectors > 1
         and gram.torch_dtype == torch.float32
         and hopper.serves(gram, "dense", layouts, None)
-        and layouts[0].width * layouts[0].parts >= WIDE
+        and layouts[0].width * layouts[0].parts >= WIDE_PRODUCT
         and torch.get_float32_matmul_precision() == "highest"
     )
 
@@ -195,7 +195,7 @@ def tile_shape(kind: str, layouts: dict[int, ProductLayout]) -> tuple[int, int, 
 
 
 def _case(kind: str, layouts: list[ProductLayout]) -> str:
-    """Which of the measured cases a kernel falls under."""
+    """The measured case that a kernel falls under."""
     symmetric = kind == "symmetric"
     if not layouts:
         return "differences, symmetric" if symmetric else "differences"

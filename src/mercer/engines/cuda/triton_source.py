@@ -207,7 +207,7 @@ class Writer:
         return "\n".join([*head, f"def kernel({arguments}):", *body]) + "\n"
 
     def add_rows(self, i: int, layout: ProductLayout) -> None:
-        """What is added to a product: norms, or what columns of a folded product do not add."""
+        """Terms beside a product: norms, or those that columns of a folded product do not add."""
         fold = layout.fold
         if layout.norms is not None:
             x, z = layout.norms
@@ -266,7 +266,7 @@ class Writer:
         self.depth -= 1
 
     def _kept_rows(self) -> None:
-        """Where the rows of each product start, and the rows themselves where they are kept."""
+        """Starts of the rows of each product, and the rows themselves where they are kept."""
         for i, layout in self.layouts.items():
             parts = "hl"[: layout.parts]
             self.emit(f"k{i} = tl.arange(0, {layout.step})")
@@ -357,7 +357,7 @@ class Writer:
             self.emit(f"t{i} = t{i} / width{i}")
 
     def _column(self, i: int, how: str, x: str, z: str) -> None:
-        """What one column adds to a statistic."""
+        """The term of one column in a statistic."""
         node = self.program.sources[i].node
         self.emit(f"zd = {z}")
         if node.op == "reduce":
@@ -443,7 +443,7 @@ class Writer:
         self._add_below()
 
     def _add_below(self) -> None:
-        """What the pairs above the diagonal mean for the rows below it."""
+        """The share of the pairs above the diagonal in the rows below it."""
         self.emit('tl.atomic_add(out + q, tl.sum(k * own[:, None], 0), mask=q < m, sem="relaxed")')
 
     def _finish_symmetric(self) -> None:

@@ -31,15 +31,14 @@ def render_row(
 ) -> tuple[str, list[float]]:
     """The text of a module whose `rows` are rows of K at an address, and the numbers it takes.
 
-    `form`: what rows hold: their numbers ("panel"); ‖x‖², a 0, and their numbers ("product"); or a
-    sum and a scale, and words of four bytes ("byte", `mercer.gram.byte_rows`).
+    `form`: what rows hold: their numbers ("panel"), or a sum and a scale, and words of four bytes
+    ("byte", `mercer.gram.byte_rows`).
     """
     writer = RowWriter(program, widths)
     writer.form = form
     text = writer.function("row")
-    by = {"product": "dot", "byte": "bytes"}
     sums = [
-        f"{op}_{rows} = panel_sums({by.get(form, op)!r}, {rows}, SIZE)\n"
+        f"{op}_{rows} = panel_sums({(op if form == 'panel' else 'bytes')!r}, {rows}, SIZE)\n"
         for op in sorted({program.sources[i].node.op for i in writer.summed})
         for rows in (1, TOGETHER)
     ]
@@ -97,23 +96,12 @@ class RowWriter(Writer):
         ]
 
     def _finished(self, i: int, op: str) -> list[str]:
-        """Lines that make ‖x − z‖² of x·z, and numbers of whole sums of bytes."""
+        """Lines that make numbers of whole sums of bytes."""
         if self.form == "panel":
             return []
-        head = [
+        return [
             "for r in range(count):",
             f"    a{i}, at_x, at_z = b{i}[r], chosen[1 + r] + o{i}, (first + r{i}) * {BLOCK}",
-        ]
-        if self.form == "product":
-            return [
-                *head,
-                "    mine = x[at_x]",
-                "    for t in range(w):",
-                f"        far = mine + z[at_z + t] - (a{i}[t] + a{i}[t])",
-                f"        a{i}[t] = far if far > ZERO else ZERO",
-            ]
-        return [
-            *head,
             "    mine, scale = bits_of_float(x[at_x]), x[at_x + 1]",
             "    for t in range(w):",
             "        rest = I(mine + bits_of_float(z[at_z + t]))",

@@ -14,7 +14,6 @@ longer than one.
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -24,14 +23,11 @@ import mercer.tuning as tuning
 from mercer._arrays import is_sparse
 from mercer._lazy import record
 from mercer.formula.nodes import Formula, statistics
-from mercer.gram import accuracy
 from mercer.gram.accuracy import Method, movable
-from mercer.gram.byte_rows import BEFORE
 from mercer.gram.cpu.compiled import can_compile, constants, load_generated
 from mercer.gram.cpu.numba_row import render_row, rows_together
 from mercer.gram.form import Program, compile_program
 from mercer.gram.row_values import row_value
-from mercer.gram.rows import squared_norms
 
 if TYPE_CHECKING:
     from mercer.gram.host import HostGram
@@ -80,7 +76,7 @@ def _looped(formula: Formula) -> Program | None:
 def row_function(
     gram: HostGram, program: Program, single: bool, centered: bool = False
 ) -> RowFunction:
-    """The function of rows of K, by columns or by products.
+    """The function of rows of K, by columns.
 
     `single`: in float32, whatever the rows are (see `mercer.gram.accuracy`);
     `centered`: without the mean, where only differences are read, because that keeps more digits.
@@ -88,39 +84,8 @@ def row_function(
     dtype = np.dtype(np.float32) if single else gram.dtype
     free = movable(program.formula) if centered else set()
     matrices = gram.operands()[0].matrices
-    block = None if free else _with_norms(gram, program, dtype)
-    if block is not None:
-        return _of_blocks(gram, program, [block], [block], "product")
     blocks = [_dense(matrices[s.rows], dtype, s.rows in free) for s in program.sources]
     return _of_blocks(gram, program, blocks, blocks, "panel")
-
-
-def _with_norms(gram: HostGram, program: Program, dtype: np.dtype) -> np.ndarray | None:
-    """‖x‖², a 0, and the columns of x.
-
-    None where few columns are as fast by differences, or ‖x‖² + ‖z‖² − 2 x·z lacks the digits.
-    """
-    side, (source, *others) = gram.operands()[0], program.sources
-    key, matrix = source.rows, side.matrices[source.rows]
-    if others or source.node.op != "sqdist" or matrix.shape[1] < tuning.NORM_COLUMNS:
-        return None
-    if dtype.itemsize * math.prod(matrix.shape) > tuning.NORM_COPY_SHARE * gram.limit_bytes:
-        return None
-    with np.errstate(over="ignore"):
-        kept = side.centers.get(key) is None and key in side.norms
-        norms = side.norms[key] if kept else squared_norms(matrix)
-    largest = float(norms.max())
-    ends = accuracy.Ends(largest, largest)
-    error = accuracy.product_error(gram.formula, source.node, matrix.shape[1], ends, dtype)
-    # What begins in float32 is finished in float64.
-    if error > accuracy.TOLERANCE[dtype.itemsize] * (
-        1 if dtype == gram.dtype else tuning.ROUGH_START
-    ):
-        return None
-    out = np.zeros((len(norms), BEFORE + matrix.shape[1]), dtype)
-    out[:, 0] = norms
-    out[:, BEFORE:] = _dense(matrix, dtype, False) if is_sparse(matrix) else matrix
-    return out
 
 
 def byte_function(gram: HostGram, program: Program) -> RowFunction | None:

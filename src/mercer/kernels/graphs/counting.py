@@ -66,7 +66,7 @@ class WeisfeilerLehman(CountingKernel):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer import WeisfeilerLehman
+    >>> from mercer.kernels import WeisfeilerLehman
     >>> water = ([(0, 1), (0, 2)], ["O", "H", "H"])
     >>> hydroxide = ([(0, 1)], ["O", "H"])
     >>> WeisfeilerLehman(0)([water, hydroxide])  # atoms
@@ -142,7 +142,7 @@ class ShortestPath(CountingKernel):
 
     Examples
     --------
-    >>> from mercer import ShortestPath
+    >>> from mercer.kernels import ShortestPath
     >>> water = ([(0, 1), (0, 2)], ["O", "H", "H"])
     >>> hydroxide = ([(0, 1)], ["O", "H"])
     >>> ShortestPath()([water, hydroxide])  # water: O–H twice, H–H at distance 2 once

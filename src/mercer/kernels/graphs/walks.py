@@ -35,7 +35,7 @@ class RandomWalk(OpaqueKernel):
 
     Examples
     --------
-    >>> from mercer import RandomWalk
+    >>> from mercer.kernels import RandomWalk
     >>> water = ([(0, 1), (0, 2)], ["O", "H", "H"])
     >>> hydroxide = ([(0, 1)], ["O", "H"])
     >>> RandomWalk(decay=0.1, length=1)([water], [hydroxide])  # 3 pairs of atoms, 4 of steps

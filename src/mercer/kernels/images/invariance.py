@@ -89,7 +89,8 @@ class RotationInvariant(_OverMotions):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer import Linear, RotationInvariant
+    >>> from mercer import Linear
+    >>> from mercer.kernels import RotationInvariant
     >>> bar = np.zeros((5, 5)); bar[2] = 1
     >>> Linear()([bar.ravel()], [bar.T.ravel()])
     array([[1.]])
@@ -149,7 +150,8 @@ class Jittered(_OverMotions):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer import Gaussian, Jittered
+    >>> from mercer import Gaussian
+    >>> from mercer.kernels import Jittered
     >>> dot = np.zeros((5, 5)); dot[2, 2] = 1
     >>> near = np.roll(dot, 1, axis=1)
     >>> k = Jittered(Gaussian(0.5), shifts=1)

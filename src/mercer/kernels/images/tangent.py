@@ -161,7 +161,7 @@ class TangentDistance(Kernel):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer import TangentDistance
+    >>> from mercer.kernels import TangentDistance
     >>> stroke = np.exp(-np.square(np.arange(16.0) - 7) / 8) * np.ones((16, 1))
     >>> shifted = np.roll(stroke, 1, axis=1)
     >>> d = TangentDistance(16, 16).tangent_distance(stroke[None], shifted[None])

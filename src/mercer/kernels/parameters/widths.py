@@ -192,7 +192,7 @@ class Meaning:
 
     Examples
     --------
-    >>> from mercer.kernels import Meaning
+    >>> from mercer.kernels.parameters import Meaning
     >>> Meaning("m", lambda kernel, spread: spread.median).text
     'm'
     """

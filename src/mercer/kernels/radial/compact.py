@@ -51,7 +51,7 @@ class Epanechnikov(_Compact):
 
     Examples
     --------
-    >>> from mercer import Epanechnikov
+    >>> from mercer.kernels import Epanechnikov
     >>> Epanechnikov(2.0)([[0.0]], [[1.0], [3.0]])
     array([[0.75, 0.  ]])
     """
@@ -74,7 +74,7 @@ class Tricube(_Compact):
 
     Examples
     --------
-    >>> from mercer import Tricube
+    >>> from mercer.kernels import Tricube
     >>> Tricube(2.0)([[0.0]], [[1.0], [3.0]]).round(4)
     array([[0.6699, 0.    ]])
     """
@@ -98,7 +98,7 @@ class Uniform(_Compact):
 
     Examples
     --------
-    >>> from mercer import Uniform
+    >>> from mercer.kernels import Uniform
     >>> Uniform()([[1.0], [2.0], [3.0]])
     array([[1., 1., 0.],
            [1., 1., 1.],
@@ -128,7 +128,7 @@ class Wendland(Kernel):
 
     Examples
     --------
-    >>> from mercer import Wendland
+    >>> from mercer.kernels import Wendland
     >>> Wendland(1)([[0.0]], [[0.5], [2.0]])
     array([[0.1875, 0.    ]])
     """

@@ -16,7 +16,7 @@ class SquaredDistance(Kernel):
 
     Examples
     --------
-    >>> from mercer import SquaredDistance
+    >>> from mercer.kernels import SquaredDistance
     >>> SquaredDistance()([[0.0]], [[3.0]])
     array([[9.]])
     """
@@ -34,7 +34,7 @@ class NegativeSquaredDistance(SquaredDistance):
 
     Examples
     --------
-    >>> from mercer import NegativeSquaredDistance
+    >>> from mercer.kernels import NegativeSquaredDistance
     >>> NegativeSquaredDistance()([[0.0]], [[3.0]])
     array([[-9.]])
     """

@@ -156,7 +156,7 @@ class PowerExponential(Kernel):
 
     Examples
     --------
-    >>> from mercer import PowerExponential
+    >>> from mercer.kernels import PowerExponential
     >>> PowerExponential(2.0, power=0.5)([[0.0]], [[8.0]]).round(4)
     array([[0.1353]])
     >>> PowerExponential(norm=1)([[0.0, 0.0]], [[1.0, 1.0]]).round(4)

@@ -70,7 +70,7 @@ class Subsequence(PairKernel):
 
     Examples
     --------
-    >>> from mercer import Subsequence
+    >>> from mercer.kernels import Subsequence
     >>> k = Subsequence(2, decay=0.5)
     >>> k(["car"], ["cat", "cart"])
     array([[0.0625  , 0.140625]])
@@ -125,7 +125,7 @@ class LocalAlignment(PairKernel):
 
     Examples
     --------
-    >>> from mercer import LocalAlignment
+    >>> from mercer.kernels import LocalAlignment
     >>> LocalAlignment(beta=20.0)(["ACGT"], ["ACGT", "ACGGT", "TTTT"]).round(3)
     array([[4.   , 3.   , 1.069]])
     """
@@ -184,7 +184,7 @@ class WeightedDegree(PairKernel):
 
     Examples
     --------
-    >>> from mercer import WeightedDegree
+    >>> from mercer.kernels import WeightedDegree
     >>> WeightedDegree(2, weights=[1, 10])(["GATTACA"], ["GATTTCA", "ATTACAG"])
     array([[46.,  1.]])
     """

@@ -143,7 +143,7 @@ class Mismatch(CountingKernel):
 
     Examples
     --------
-    >>> from mercer import Mismatch
+    >>> from mercer.kernels import Mismatch
     >>> Mismatch(3, 1)(["ACG", "TTT"], ["ACG", "ACT", "AGT"])
     array([[10.,  4.,  2.],
            [ 0.,  2.,  2.]])
@@ -227,7 +227,7 @@ class BagOfWords(CountingKernel):
 
     Examples
     --------
-    >>> from mercer import BagOfWords
+    >>> from mercer.kernels import BagOfWords
     >>> BagOfWords()(["The cat, the mat."], ["the cat", "a dog"])
     array([[3., 0.]])
     """

@@ -9,7 +9,8 @@ from mercer.lab.compute.wire import Reply
 
 _LEFT_OUT = {
     "ridge": (
-        "loo = clone(model).set_params(alpha=1.0, alphas=[model.alpha]).fit(X, y).loo_predictions_",
+        'path = clone(model).set_params(alpha="auto", alphas=[model.alpha])',
+        "loo = path.fit(X, y).loo_predictions_",
         "answers = model.classes_[(loo > 0).astype(int) if loo.ndim == 1 else loo.argmax(axis=1)]",
     ),
     "smoother": ("answers = model.classes_[model.leave_one_out().argmax(axis=1)]",),

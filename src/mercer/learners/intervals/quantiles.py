@@ -15,9 +15,10 @@ from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._device import RegressorMixin
 from mercer.learners.intervals.deletion import Deletions
-from mercer.learners.ridges.leave_one_out import PENALTY_ROWS, leave_one_out_alpha
+from mercer.learners.ridges.leave_one_out import leave_one_out_alpha
 from mercer.learners.svms.shared import SupportVectorBase, weights_of
 from mercer.solvers.quadratic.problem import Task, pinball
+from mercer.tuning import CHOOSING_ROWS
 
 
 @estimator
@@ -33,12 +34,10 @@ class KernelQuantileRegressor(RegressorMixin, SupportVectorBase):
         k; by default a Gaussian whose width the data chooses (`mercer.kernels.DEFAULT`).
     quantiles : float or list of floats in (0, 1), default (0.1, 0.5, 0.9)
         The levels τ.
-    C : "loo" or float, default "loo"
-        The price of a deviation: larger follows the targets more closely. "loo" takes the one at
+    C : "auto" or float, default "auto"
+        The price of a deviation: larger follows the targets more closely. "auto" takes the one at
         which coefficients are as large as those of the ridge regression of the least leave-one-out
         error, on at most 1000 of the examples (seeded).
-    gamma, degree, coef0 : number or None
-        Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
     tol : float
         The gap of the solver, in units of the spread of the targets.
     max_iter : int
@@ -72,7 +71,7 @@ class KernelQuantileRegressor(RegressorMixin, SupportVectorBase):
     quantiles: Any = parameter(
         Several(Number(0.0, 1.0, open_low=True, open_high=True)), default=(0.1, 0.5, 0.9)
     )
-    C: Any = parameter(Either(Positive(), OneOf("loo")), default="loo")
+    C: Any = parameter(Either(Positive(), OneOf("auto")), default="auto", was="loo")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for one f per level. Weights multiply the deviations."""
@@ -108,8 +107,8 @@ class KernelQuantileRegressor(RegressorMixin, SupportVectorBase):
         rows = np.flatnonzero(weights)
         if len(rows) < 2:  # nothing is left without the only one
             return 1.0 / penalty
-        if len(rows) > PENALTY_ROWS:
-            rows = np.sort(np.random.default_rng(0).choice(rows, PENALTY_ROWS, replace=False))
+        if len(rows) > CHOOSING_ROWS:
+            rows = np.sort(np.random.default_rng(0).choice(rows, CHOOSING_ROWS, replace=False))
         part = host(X)[np.ix_(rows, rows)] if self.kernel_.takes_matrix else host(take(X, rows))
         try:
             left = Deletions(host_gram(self.kernel_, part), y[rows], penalty, True).residuals

@@ -25,7 +25,7 @@ from mercer._parameters import (
 )
 from mercer.expansion import KernelExpansion
 from mercer.gram.gradients import outer_product
-from mercer.kernels.estimators import estimator
+from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import check_fitted, refuse_text, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin
 from mercer.learners._options import labeled, weights_or_none
@@ -40,7 +40,7 @@ from mercer.learners.ridges.estimators import KernelRidge
 from mercer.learners.saving import Savable
 from mercer.maps.learned.choice import METRICS, Recipe, Search, family
 from mercer.maps.learned.inputs import INPUTS, merged
-from mercer.maps.learned.metric import metric_for, sample, squared, standardized
+from mercer.maps.learned.metric import metric_for, sample, squared, standardized, unless_auto
 from mercer.maps.learned.rounds import PENALTIES, kernel_of, solved, threads_for
 
 
@@ -48,26 +48,19 @@ from mercer.maps.learned.rounds import PENALTIES, kernel_of, solved, threads_for
 class _Learned(Savable, BaseEstimator):
     """What both share: choose, learn the metric, solve."""
 
-    _parameters: ClassVar[dict[str, Check]] = {
-        "metric": OneOf("auto", *METRICS),
-        "rounds": Maybe(Count(0)),
-        "norm": Either(OneOf("auto"), Number(0.1, 2.0)),
-        "inputs": OneOf("auto", *INPUTS),
-        "power": Maybe(Number(0.01, 2.0)),
-        "length": Maybe(Positive()),
-        "alpha": Either(OneOf("loo"), Positive()),
-        "n_centers": Maybe(Count()),
-    }
+    _parameters: ClassVar[dict[str, Check]]
 
-    metric: str = "auto"
-    rounds: int | None = None
+    metric: str = parameter(OneOf("auto", *METRICS), default="auto")
+    rounds: Any = parameter(Either(OneOf("auto"), Maybe(Count(0))), default="auto", was=None)
     _: KW_ONLY
-    norm: float | str = "auto"
-    inputs: str = "auto"
-    power: float | None = None
-    length: float | None = None
-    alpha: float | str = "loo"
-    n_centers: int | None = None
+    norm: float | str = parameter(Either(OneOf("auto"), Number(0.1, 2.0)), default="auto")
+    inputs: str = parameter(OneOf("auto", *INPUTS), default="auto")
+    power: Any = parameter(
+        Either(OneOf("auto"), Maybe(Number(0.01, 2.0))), default="auto", was=None
+    )
+    length: Any = parameter(Either(OneOf("auto"), Maybe(Positive())), default="auto", was=None)
+    alpha: float | str = parameter(Either(OneOf("auto"), Positive()), default="auto", was="loo")
+    n_centers: int | None = parameter(Maybe(Count()), default=None)
 
     def _rows(self, X: Any, *, reset: bool) -> np.ndarray:
         who = type(self).__name__
@@ -87,9 +80,10 @@ class _Learned(Savable, BaseEstimator):
         X, Y, w = merged(X, Y, weights)
         w = w / w.mean()
         settings = family(self.inputs, self.norm, self.metric, X.shape[1])
-        penalties = PENALTIES if self.alpha == "loo" else np.array([float(self.alpha)])
-        search = Search(self.length, self.power, penalties)
-        recipe, self.inputs_, roots = metric_for(X, Y, w, settings, self.rounds, search)
+        penalties = PENALTIES if self.alpha == "auto" else np.array([float(self.alpha)])
+        rounds, length, power = map(unless_auto, (self.rounds, self.length, self.power))
+        search = Search(length, power, penalties)
+        recipe, self.inputs_, roots = metric_for(X, Y, w, settings, rounds, search)
         Z, mean = self.inputs_(X), np.average(Y, axis=0, weights=w)
         root, last = roots[-1] if roots else None, len(roots)
         self.alpha_ = recipe.penalties[last]
@@ -166,19 +160,19 @@ class RFMRegressor(MultiOutputMixin, RegressorMixin, _Learned):
     ----------
     metric : {"auto", "full", "diagonal", "fixed"}, default "auto"
         What is learned: all of M, one weight per column, nothing; or what the folds choose.
-    rounds : int or None
-        How often the metric is bent; None: as often as the folds choose, at most five times.
+    rounds : "auto" or int, default "auto"
+        How often the metric is bent; "auto": as often as the folds choose, at most five times.
     norm : "auto" or float, default "auto"
         p, up to 2; "auto" tries 1, for which thresholds in single columns cost little, and 2.
     inputs : {"auto", "values", "ranks", "both"}, default "auto"
         What columns become: values of mean 0 and variance 1, ranks among the training rows, or both
         side by side; "auto" tries values and both.
-    power : float or None
-        Larger is smoother; None chooses.
-    length : float or None
-        In units of the median distance; None chooses.
-    alpha : "loo" or float, default "loo"
-        λ; "loo" chooses by the leave-one-out error.
+    power : "auto" or float, default "auto"
+        Larger is smoother; "auto" chooses by the leave-one-out error.
+    length : "auto" or float, default "auto"
+        In units of the median distance; "auto" chooses by the leave-one-out error.
+    alpha : "auto" or float, default "auto"
+        λ; "auto" chooses by the leave-one-out error.
     n_centers : int or None
         Solve in the span of so many rows, as in `KernelRidge`; None: exactly up to 20,000 rows, or
         as many as memory allows, and of more rows in leaves.

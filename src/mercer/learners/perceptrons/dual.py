@@ -70,7 +70,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         See `validation_fraction`.
     budget : int or None
         Keep at most so many points: memory and time per example are bounded for ever.
-    order : {"exact", "mixed"}
+    chunks : {"exact", "mixed"}
         What rows in pieces do (a Dask array, `mercer.chunks`): "exact" visits piece after piece, by
         the textbook's loop. "mixed" lets every piece learn by itself, all at a time, and takes the
         mean of them after each epoch: not the textbook's sequence of updates, but parallel. It
@@ -131,14 +131,14 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
     _: KW_ONLY
     budget: int | None = parameter(Maybe(Count()), default=None)
     budget_policy: str = parameter(OneOf(*POLICIES), default="oldest")
-    order: str = parameter(OneOf("exact", "mixed"), default="exact")
+    chunks: str = parameter(OneOf("exact", "mixed"), default="exact", name_was="order")
 
     # --- learning ---------------------------------------------------------------------------
 
     @property
     def _keeps_rows_in_place(self) -> bool:  # type: ignore[override]
         # The points of a budget come and go one by one, but for those of pieces.
-        return self.budget is None or self.order == "mixed"
+        return self.budget is None or self.chunks == "mixed"
 
     def fit(
         self,
@@ -152,7 +152,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
 
         An update on an example of weight w goes w times as far; one of weight 0 is not visited.
         """
-        if is_chunked(X) or self.order == "mixed":
+        if is_chunked(X) or self.chunks == "mixed":
             self._check_order(is_chunked(X), alpha_init)
         X, y = self._start(X, y, sample_weight=sample_weight, labels=True, whole=True)
         return self._fit(X, y, alpha_init, intercept_init, sample_weight)
@@ -162,8 +162,8 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
 
         `classes` (all that will ever come) are needed in the first call. Weights as in `fit`.
         """
-        if self.order == "mixed":
-            raise ValueError("partial_fit goes on in the order given: order='mixed' has no such")
+        if self.chunks == "mixed":
+            raise ValueError("partial_fit goes on in the order given: chunks='mixed' has no such")
         if hasattr(self, "_memory"):
             check_parameters(self, self._parameters)
             X = self._examples(X, reset=False)
@@ -181,15 +181,15 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
 
     def _check_order(self, in_pieces: bool, alpha_init: Any) -> None:
         """Refuse what rows in pieces, or a mixture, cannot do."""
-        checked(type(self).__name__, "order", self.order, self._parameters["order"])
-        if self.order == "exact":
+        checked(type(self).__name__, "chunks", self.chunks, self._parameters["chunks"])
+        if self.chunks == "exact":
             if self.budget is not None:
                 raise ValueError(
-                    "a budget over rows in pieces needs order='mixed', or one partial_fit per piece"
+                    "a budget over rows in chunks needs chunks='mixed', or one partial_fit each"
                 )
             return
         if not in_pieces:
-            raise ValueError("order='mixed' is for rows in pieces: mercer.chunks(X) makes some")
+            raise ValueError("chunks='mixed' is for rows in pieces: mercer.chunks(X) makes some")
         asked = {
             "averaging": self.averaging != "last",
             "validation_fraction": self.validation_fraction is not None,
@@ -198,10 +198,10 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         }
         for name, given in asked.items():
             if given:
-                raise ValueError(f"order='mixed' has no {name}: pieces learn at the same time")
+                raise ValueError(f"chunks='mixed' has no {name}: pieces learn at the same time")
         warn(
-            "order='mixed' averages perceptrons that learn from one piece each: this is not the "
-            "textbook's sequence of updates (order='exact' is)",
+            "chunks='mixed' averages perceptrons that learn from one piece each: this is not the "
+            "textbook's sequence of updates (chunks='exact' is)",
         )
 
     def _begin(self, X: Any, y: Any, given: Any, random: Any) -> Any:
@@ -212,7 +212,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
     def _learn(self, X: Any, labels: np.ndarray, schedule: Schedule, held: Any, start: Any) -> Any:
         told: Any
         memory, options = self._memory, {"held": held, "patience": self.n_iter_no_change}
-        if self.order == "mixed":
+        if self.chunks == "mixed":
             gram = solver_gram(self.kernel_, X)
             learn = gram.solver("mixed perceptron", None)
             told = learn(gram, labels, memory, schedule, self.budget)
@@ -233,7 +233,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
 
     def _new_store(self, X: Any, outputs: int) -> Store | None:
         policy = self.budget_policy
-        if self.budget is None or self.order == "mixed":
+        if self.budget is None or self.chunks == "mixed":
             return None
         if self.averaging == "vote" or (self.averaging == "average" and policy != "project"):
             raise ValueError(

@@ -20,10 +20,8 @@ from mercer.learners._options import check_width, warn_if_stopped
 from mercer.learners.processes.learning import Search, largest
 from mercer.learners.processes.numbers import Numbers
 from mercer.solvers.evidence.exact import Evidence
+from mercer.tuning import CHOOSING_ROWS
 
-#: Beyond twice as many rows, the search begins on so many of them: an evaluation there takes a
-#: thousandth of the time, and the last steps on all rows are few.
-CLIMB_ROWS = 1000
 #: log p(y) above that of noise alone, below which a kernel explains nothing.
 LEAST_EVIDENCE = 2.0
 #: Factors on all widths of a kernel: a second climb begins at the likeliest of them.
@@ -111,8 +109,8 @@ class Process(KernelLearner):
         if not len(start):
             return Search(start)
         n, rows = count(self.X_train_), None
-        if n > 2 * CLIMB_ROWS and not self.kernel_.takes_matrix:
-            rows = np.sort(random.permutation(n)[:CLIMB_ROWS])
+        if n > 2 * CHOOSING_ROWS and not self.kernel_.takes_matrix:
+            rows = np.sort(random.permutation(n)[:CHOOSING_ROWS])
         found = self._climb(start, bounds, rows, random)
         other = self._likelier_widths(start, bounds, rows)
         if other is not None and found.stopped != "interrupt":

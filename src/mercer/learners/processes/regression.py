@@ -49,12 +49,12 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         times a factor, where that is likelier. Every number above 0 is: widths, lengths
         (``Gaussian([1.0, 1.0])`` has one per column), factors (``2.0 * k``). "scale" and "median"
         are replaced by numbers first.
-    noise : "learn", float ≥ 0 or array of shape (n,), default "learn"
-        λ, the variance of the noise, in units of k; or one number above 0 for each example that
-        `fit` is given. Then nothing is known of the noise of new ones, and what `predict` says of
-        their spread is that of f.
+    noise : "auto", float ≥ 0 or array of shape (n,), default "auto"
+        λ, the variance of the noise, in units of k, which "auto" learns; or one number above
+        0 for each example that `fit` is given. Then nothing is known of the noise of new ones, and
+        what `predict` says of their spread is that of f.
     optimizer : "lbfgs" or None
-        None leaves the kernel as it is, and noise="learn" as a tenth of the mean of k(x, x).
+        None leaves the kernel as it is, and noise="auto" as a tenth of the mean of k(x, x).
     bounds : dict or None
         Name of a parameter (as in ``kernel.get_params()``, or "noise") to (low, high), or "fixed".
         Without an entry a parameter stays within a factor of 10,000 of its start.
@@ -117,7 +117,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
 
     kernel: Any = DEFAULT
     noise: Any = parameter(
-        Either(NonNegative(), OneOf("learn"), Several(NonNegative())), default="learn"
+        Either(NonNegative(), OneOf("auto"), Several(NonNegative())), default="auto", was="learn"
     )
     _: KW_ONLY
     normalize_y: bool = parameter(Flag(), default=True)

@@ -35,6 +35,7 @@ from mercer.learners._options import (
     given_centers,
     labeled,
     points_of,
+    refuse_number_beside_path,
     solver_for,
     warn_if_stopped,
     weights_or_none,
@@ -57,14 +58,14 @@ def as_columns(targets: Any) -> Any:
 
 
 @estimator
-class RidgeBase(Stepwise, NumbersBeside, KernelLearner):
+class RidgeBase(Stepwise, KernelLearner):
     """Fits targets (N, T) by one of the solvers, and predicts."""
 
     _learns_from_pieces = True
     _targets: np.ndarray | None = field(default=None, init=False)
 
     kernel: Any = DEFAULT
-    alpha: Any = parameter(Either(Several(NonNegative()), OneOf("loo")), default="loo")
+    alpha: Any = parameter(Either(Several(NonNegative()), OneOf("auto")), default="auto", was="loo")
     _: KW_ONLY
     alphas: Any = parameter(Maybe(Several(Positive())), default=None)
     alpha_per_target: bool = parameter(Flag(), default=False)
@@ -91,6 +92,7 @@ class RidgeBase(Stepwise, NumbersBeside, KernelLearner):
         """λ for each target, or the path that all share; `single` precision asks for more."""
         targets = columns.shape[1]
         if self.alphas is not None:
+            refuse_number_beside_path(self, "alpha")
             return np.atleast_1d(np.asarray(self.alphas, dtype=np.float64)), True
         if isinstance(self.alpha, str):
             intercept = bool(self.fit_intercept)
@@ -206,7 +208,8 @@ class RidgeBase(Stepwise, NumbersBeside, KernelLearner):
         return {k: v for k, v in super().__getstate__().items() if k != "_posteriors"}
 
 
-class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
+@estimator
+class KernelRidge(MultiOutputMixin, RegressorMixin, NumbersBeside, RidgeBase):
     """min Σᵢ wᵢ(tᵢ − f(xᵢ))² + λ‖f‖²:  f(x) = aᵀk(x) + b,  a = (K + λI)⁻¹t  (Abernethy).
 
     With a finite φ of length M < N the same f is wᵀφ(x), w = (ΦᵀΦ + λI)⁻¹Φᵀt, and "auto" computes
@@ -218,13 +221,13 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
         k. One that is known not to be positive semi-definite is used, with a warning.
     gamma, degree, coef0 : number or None
         Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
-    alpha : "loo", float or array of shape (n_targets,), default "loo"
-        λ ≥ 0, one for all targets or one for each. "loo" takes the power of ten, times the mean of
+    alpha : "auto", float or array of shape (n_targets,), default "auto"
+        λ ≥ 0, one for all targets or one for each. "auto" takes the power of ten, times the mean of
         k(x, x), that has the least leave-one-out error on at most 1000 of the examples (seeded);
         scikit-learn's KernelRidge has 1. λ = 0 gives the least squares; where K is
         singular, of all of them the one of least ‖f‖².
     alphas : array or None
-        Choose λ among these instead, by leave-one-out error: the whole path and the N refits of
+        What "auto" chooses λ from, by leave-one-out error: the whole path and the N refits of
         each λ come from one factorization.
     alpha_per_target : bool, default False
         Choose for each target by itself.
@@ -263,7 +266,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
     coef_ : ndarray of shape (M,) or (n_targets, M)
         w; with "primal" only.
     alpha_ : float or ndarray of shape (n_targets,)
-        λ as used; the best of `alphas`, or of "loo".
+        λ as used; the best of `alphas`, or of "auto".
     loo_predictions_ : ndarray like y
         f without example i, at xᵢ, for the λ chosen. With `alphas` only, like the next two.
     loo_errors_ : ndarray of shape (n_alphas,) or (n_alphas, n_targets)
@@ -346,7 +349,7 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
 
     Parameters
     ----------
-    kernel, alpha, gamma, degree, coef0, alphas, alpha_per_target
+    kernel, alpha, alphas, alpha_per_target
         As in `KernelRidge`.
     fit_intercept : bool, default True
         Learn b, because classes are seldom of equal size.

@@ -21,9 +21,8 @@ from mercer.kernels import Kernel, Precomputed
 from mercer.solvers.linear.exact import eigh_path
 from mercer.solvers.linear.problem import RidgeProblem
 from mercer.solvers.linear.tridiagonal import path_of_matrix
+from mercer.tuning import CHOOSING_ROWS
 
-#: Examples that are looked at, drawn with a fixed seed: their eigenvectors take 0.3 s on one core.
-PENALTY_ROWS = 1024
 #: Matrices of that size that are held at a time, counted from the code.
 MATRICES: Final = 6
 #: What is tried, in units of the mean of k(x, x); of equally good ones the first, smoothest counts.
@@ -44,8 +43,8 @@ def leave_one_out_alpha(
     """One λ for targets (N, T), whose errors count in units of their variances."""
     rows = np.arange(len(targets)) if weights is None else np.flatnonzero(weights)
     fitting = math.isqrt(get_config().memory_bytes // (8 * MATRICES))
-    if len(rows) > min(PENALTY_ROWS, fitting):
-        draw = np.random.default_rng(0).choice(rows, min(PENALTY_ROWS, fitting), replace=False)
+    if len(rows) > min(CHOOSING_ROWS, fitting):
+        draw = np.random.default_rng(0).choice(rows, min(CHOOSING_ROWS, fitting), replace=False)
         rows = np.sort(draw)
     K = _matrix(kernel, X, rows)
     w = np.ones(len(rows)) if weights is None else weights[rows]

@@ -17,7 +17,7 @@ from mercer.formula import Formula, simplify
 from mercer.kernels import DEFAULT, Kernel
 from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import KernelLearner
-from mercer.learners._options import weights_or_none
+from mercer.learners._options import refuse_number_beside_path, weights_or_none
 from mercer.learners.smoothers import divide
 from mercer.solvers.density.likelihood import likeliest_bandwidth, log_sums
 from mercer.solvers.density.shape import Shape, shape_of
@@ -38,19 +38,19 @@ class KernelDensity(KernelLearner):
         k ≥ 0, a function of one distance or a product over columns, with a finite integral:
         Gaussian, Laplacian, Matérn, Epanechnikov, Uniform, Tricube, Wendland, B-splines, …
         A compact k is summed over the examples within reach only.
-    bandwidth : "loo", "scott", "silverman" or number
-        h. "loo" maximizes the likelihood of the examples, each from the others; copies of an
+    bandwidth : "auto", "scott", "silverman" or number, default "auto"
+        h. "auto" maximizes the likelihood of the examples, each from the others; copies of an
         example are left out together. "scott" is N^(−1/(D+4)), "silverman" (N(D+2)/4)^(−1/(D+4)),
         as in scikit-learn: for columns of standard deviation 1. Smaller values show more detail,
         and more of it is noise.
     bandwidths : array or None
-        Of "loo": choose among these instead of searching.
+        What "auto" chooses from, instead of searching.
 
     Attributes
     ----------
     bandwidth_ : float
     loo_score_ : float
-        The mean log p of an example left out, where "loo" chose the bandwidth.
+        The mean log p of an example left out, where "auto" chose the bandwidth.
     bandwidths_tried_ : tuple of (h, mean log p)
     X_fit_, sample_weight_ : the examples kept (those of positive weight) and their weights
 
@@ -77,7 +77,7 @@ class KernelDensity(KernelLearner):
 
     kernel: Any = DEFAULT
     bandwidth: Any = parameter(
-        Either(OneOf("loo", "scott", "silverman"), Positive()), default="loo"
+        Either(OneOf("auto", "scott", "silverman"), Positive()), default="auto", was="loo"
     )
     _: KW_ONLY
     bandwidths: Any = parameter(Maybe(Several(Positive())), default=None)
@@ -89,6 +89,8 @@ class KernelDensity(KernelLearner):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the examples and choose the bandwidth. `y` is ignored."""
         X, _ = self._start(X)
+        if self.bandwidths is not None:
+            refuse_number_beside_path(self, "bandwidth")
         shape_of(self.kernel_, self._columns(X))  # says now what has no density
         weight = weights_or_none(sample_weight, X)
         if weight is not None and not weight.all():
@@ -107,12 +109,12 @@ class KernelDensity(KernelLearner):
             return float(n ** (-1.0 / (columns + 4)))
         if self.bandwidth == "silverman":
             return float((n * (columns + 2) / 4) ** (-1.0 / (columns + 4)))
-        if self.bandwidth != "loo":
+        if self.bandwidth != "auto":
             return float(self.bandwidth)
         rows, weight = self._without_copies()
         if count(rows) < 2:
             raise ValueError(
-                f"bandwidth='loo' needs at least 2 different examples, and there is 1 sample (in "
+                f"bandwidth='auto' needs at least 2 different examples, and there is 1 sample (in "
                 f"{count(self.X_fit_)} rows): give a number"
             )
         start = rule_of_thumb(self.kernel_, host(rows), sample_weight=weight)

@@ -19,7 +19,7 @@ from mercer._config import config
 from mercer._parameters import Flag, Maybe, OneOf, Positive, Share
 from mercer._steps import PairStep, recorded
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import estimator, parameter
+from mercer.kernels.estimators import NumbersBeside, estimator, parameter
 from mercer.learners._base import classes_of
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners.svms.labels import quick_winners
@@ -36,7 +36,7 @@ def _with_probability(model: KernelSVC) -> bool:
 
 
 @estimator
-class KernelSVC(ClassifierMixin, SupportVectorBase):
+class KernelSVC(ClassifierMixin, NumbersBeside, SupportVectorBase):
     """min ½‖w‖² + C Σᵢ max(0, 1 − yᵢf(xᵢ)),  f(x) = w·φ(x) + b = Σᵢ yᵢαᵢ k(xᵢ, x) + b.
 
     Several classes are told apart two by two, and vote. The optimum, the stopping rule and the

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._bases import OutlierMixin
 from mercer._parameters import Flag, Maybe, NonNegative, Positive, Share
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import estimator, parameter
+from mercer.kernels.estimators import NumbersBeside, estimator, parameter
 from mercer.learners._device import RegressorMixin
 from mercer.learners.svms.shared import SupportVectorBase, sparse_like, weights_of
 from mercer.solvers.quadratic.problem import (
@@ -26,7 +26,7 @@ from mercer.solvers.quadratic.problem import (
 
 
 @estimator
-class KernelSVR(RegressorMixin, SupportVectorBase):
+class KernelSVR(RegressorMixin, NumbersBeside, SupportVectorBase):
     """min ½‖w‖² + C Σᵢ max(0, |yᵢ − f(xᵢ)| − ε),  f(x) = Σᵢ aᵢ k(xᵢ, x) + b.
 
     Examples inside the tube of radius ε around f cost nothing and are no support vectors. Several
@@ -146,7 +146,7 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
 
 
 @estimator
-class KernelOneClass(OutlierMixin, SupportVectorBase):
+class KernelOneClass(OutlierMixin, NumbersBeside, SupportVectorBase):
     """min ½‖w‖² − ρ + (1/νn) Σᵢ max(0, ρ − w·φ(xᵢ)): the half-space of φ that holds most examples.
 
     Parameters

@@ -16,7 +16,7 @@ from mercer._notices import warn
 from mercer._parameters import Among, Count, Either, Positive
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
-from mercer.kernels.estimators import NumbersBeside, estimator, parameter
+from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import as_scores
 from mercer.learners._options import NotConverged, check_width, finite_weights
@@ -27,7 +27,7 @@ from mercer.solvers.requirements import resident
 
 
 @estimator
-class SupportVectorBase(NumbersBeside, KernelLearner):
+class SupportVectorBase(KernelLearner):
     """Fits by the solver of the place where X is, predicts by one product over support vectors."""
 
     _learns_from_pieces = True

@@ -61,7 +61,7 @@ class GlyphFeatures(FeatureMap):
         self._shape = (height, width)
 
     def _ink(self, X: Any) -> NDArray[Any]:
-        """Where there is ink, with a white border."""
+        """Pixels with ink, with a white border."""
         low, high = X.min(axis=1, keepdims=True), X.max(axis=1, keepdims=True)
         ink = (low + self.threshold * (high - low) < X) & (low < high)
         return np.pad(ink.reshape(-1, *self._shape), ((0, 0), (2, 2), (2, 2)))
@@ -117,11 +117,11 @@ def loops(ink: NDArray[Any], smallest: int = 2) -> NDArray[Any]:
     # All images at once: white pixels touch along edges, and never those of another image.
     touching = np.zeros((3, 3, 3), dtype=int)
     touching[1] = [[0, 1, 0], [1, 1, 1], [0, 1, 0]]
-    regions, known = label(~ink, structure=touching)
-    sizes = np.bincount(regions.ravel(), minlength=known + 1)
-    image_of = np.zeros(known + 1, dtype=int)
+    regions, holes = label(~ink, structure=touching)
+    sizes = np.bincount(regions.ravel(), minlength=holes + 1)
+    image_of = np.zeros(holes + 1, dtype=int)
     image_of[regions] = np.arange(len(ink))[:, None, None]
-    outside = np.zeros(known + 1, dtype=bool)
+    outside = np.zeros(holes + 1, dtype=bool)
     outside[regions[:, 0, 0]] = outside[0] = True
     return np.bincount(image_of[~outside & (sizes >= smallest)], minlength=len(ink))
 
@@ -153,13 +153,13 @@ def traced(skeleton: NDArray[Any]) -> list[NDArray[Any]]:
             path.append(ahead[int(np.argmax(fits))])
             left.discard(frozenset(path[-2:]))
 
-    found = []
+    paths = []
     ends = sorted(ink, key=lambda p: (len(beside(p)) != 1, p[1], p[0]))
     for p in ends:
         for q in beside(p):
             if frozenset((p, q)) in left:
                 path = np.array(follow(p, q), dtype=float)
                 upside = (path[-1][1], path[-1][0]) < (path[0][1], path[0][0])
-                found.append(path[::-1] if upside else path)
-    found = [path for path in found if len(path) > 3]
-    return sorted(found, key=lambda path: (path[0][1], path[0][0]))
+                paths.append(path[::-1] if upside else path)
+    paths = [path for path in paths if len(path) > 3]
+    return sorted(paths, key=lambda path: (path[0][1], path[0][0]))

@@ -90,13 +90,13 @@ def _bridges(image: Any, y: Any, x: Any) -> Any:
 def _onward(image: Any, y: Any, x: Any) -> Any:
     """The direction of a neighbor, −1 if there is none; straight ones first, a diagonal one may lie
     behind them."""
-    found = -1
+    direction = -1
     for d in range(8):
         if image[y + _DY[d], x + _DX[d]]:
-            found = d
+            direction = d
             if d % 2 == 0:
                 break
-    return found
+    return direction
 
 
 @inner(error_model="numpy")
@@ -112,10 +112,10 @@ def _prune(skeleton: Any, shortest: Any, path: Any) -> None:
                 path[length, 0], path[length, 1] = y, x
                 length += 1
                 skeleton[y, x] = False
-                found = _onward(skeleton, y, x)
-                if found < 0:
+                direction = _onward(skeleton, y, x)
+                if direction < 0:
                     break
-                y, x = y + _DY[found], x + _DX[found]
+                y, x = y + _DY[direction], x + _DX[direction]
                 if _neighbors(skeleton, y, x) > 1:
                     joint = True
                     break
@@ -129,17 +129,17 @@ def _flood(mask: Any, y: Any, x: Any, stack: Any) -> Any:
     """Take the component of (y, x) out of the mask; the stack lists its pixels."""
     mask[y, x] = False
     stack[0, 0], stack[0, 1] = y, x
-    known, at = 1, 0
-    while at < known:
+    listed, at = 1, 0
+    while at < listed:
         y, x = stack[at, 0], stack[at, 1]
         at += 1
         for d in range(8):
             v, u = y + _DY[d], x + _DX[d]
             if 0 <= v < mask.shape[0] and 0 <= u < mask.shape[1] and mask[v, u]:
                 mask[v, u] = False
-                stack[known, 0], stack[known, 1] = v, u
-                known += 1
-    return known
+                stack[listed, 0], stack[listed, 1] = v, u
+                listed += 1
+    return listed
 
 
 @inner(error_model="numpy")
@@ -206,10 +206,10 @@ def _walk(lines: Any, y: Any, x: Any, path: Any) -> Any:
         path[length, 0], path[length, 1] = y, x
         length += 1
         lines[y, x] = False
-        found = _onward(lines, y, x)
-        if found < 0:
+        direction = _onward(lines, y, x)
+        if direction < 0:
             return length
-        y, x = y + _DY[found], x + _DX[found]
+        y, x = y + _DY[direction], x + _DX[direction]
 
 
 @inner(error_model="numpy")

@@ -38,10 +38,10 @@ class EmailFeatures(TransformerMixin, BaseEstimator):
     ==========  ===============================================================================
     `words`     words of the text, HTML tags (``words=<font>``)
     `pairs`     two words in a row
-    `links`     hosts linked to, their domains, numeric ones, how many
+    `links`     hosts linked to, their domains, numeric ones, their number
     `subject`   words and pairs of the subject
     `date`      hour, weekday and time zone of the sender's clock; readable, unreadable or none
-    `path`      hosts the message came through (Received), how many, and whom it was for
+    `path`      hosts the message came through (Received), their number, and its addressee
     `ip`        their IP numbers and networks
     `sender`    addresses and domains that claim to send it; whether they agree
     `encoding`  MIME types, character sets, transfer encodings, endings of attached files, faults
@@ -53,17 +53,17 @@ class EmailFeatures(TransformerMixin, BaseEstimator):
     a dot product of two rows is a sum of cosines, one a group: a sum of normalized linear kernels.
 
     Nothing in a message raises, and nothing in it is run, opened or fetched. Attachments are not
-    decoded. What is too long or nested too deep is left out; features ``encoding=fault:…`` tell,
-    and so does `read`.
+    decoded. What is too long or nested too deep is left out; features ``encoding=fault:…`` say
+    so, and so does `read`.
 
     Parameters
     ----------
     groups : sequence of str
         The groups to make, by default all.
     min_df : int, default 1
-        Keep features that at least so many messages of `fit` have.
+        Keep features that at least `min_df` messages of `fit` have.
     max_features : int or None
-        Keep at most so many in all, those that most messages have.
+        Keep at most `max_features` in all, those that most messages have.
     weighting : {"log", "count", "binary"}
         1 + log(n), n or 1 for a feature that a message has n times.
     norm : {"group", "row", None}
@@ -122,7 +122,7 @@ class EmailFeatures(TransformerMixin, BaseEstimator):
         return self._weigh(rows.select(np.arange(len(self.vocabulary_)), len(self.vocabulary_)))
 
     def read(self, message: bytes | str | Message) -> Mail:
-        """What is read of one message: `fields`, `text`, `html`, `kinds`, `faults`."""
+        """Read one message: `fields`, `text`, `html`, `kinds`, `faults`."""
         check_parameters(self, self._parameters)
         return read_mail(_messages([message])[0], self._limits())
 
@@ -139,22 +139,22 @@ class EmailFeatures(TransformerMixin, BaseEstimator):
         names = self._groups()
         rows = _Rows({}, grow=True)
         self._read_all(_messages(X), rows)
-        found = list(rows.vocabulary)
-        messages_with = np.bincount(rows.columns(), minlength=len(found))
+        features = list(rows.vocabulary)
+        messages_with = np.bincount(rows.columns(), minlength=len(features))
         keep = np.flatnonzero(messages_with >= self.min_df)
         # Alphabetical within a group, so that the order of the messages does not matter.
         rank = {name: position for position, name in enumerate(names)}
-        order = sorted(keep, key=lambda i: (rank[found[i].partition("=")[0]], found[i]))
+        order = sorted(keep, key=lambda i: (rank[features[i].partition("=")[0]], features[i]))
         if self.max_features is not None:
             best = sorted(order, key=lambda i: -messages_with[i])[: self.max_features]
-            order = sorted(best, key=lambda i: (rank[found[i].partition("=")[0]], found[i]))
+            order = sorted(best, key=lambda i: (rank[features[i].partition("=")[0]], features[i]))
         if not order:
             raise ValueError(
-                f"no feature is left of {len(found)} in {rows.n} message(s): "
+                f"no feature is left of {len(features)} in {rows.n} message(s): "
                 f"lower min_df ({self.min_df}) or take more groups ({', '.join(names)})"
             )
-        self.vocabulary_: dict[str, int] = {found[i]: column for column, i in enumerate(order)}
-        moved = np.full(len(found), -1)
+        self.vocabulary_: dict[str, int] = {features[i]: column for column, i in enumerate(order)}
+        moved = np.full(len(features), -1)
         moved[order] = np.arange(len(order))
         return rows, moved
 
@@ -167,7 +167,7 @@ class EmailFeatures(TransformerMixin, BaseEstimator):
 
     def _read_all(self, messages: list[Any], rows: _Rows) -> None:
         limits = self._limits()
-        names = sorted(self._groups(), key="encoding".__eq__)  # last: it tells the others' faults
+        names = sorted(self._groups(), key="encoding".__eq__)  # last: it counts all faults
         with progress("reading mail", len(messages)) as bar:
             for message in messages:
                 mail = read_mail(message, limits)
@@ -213,11 +213,12 @@ class _Rows:
         return np.array(self._columns, dtype=np.int64)
 
     def add(self, groups: dict[str, Counter[str]]) -> None:
-        known = self.vocabulary
+        vocabulary = self.vocabulary
         for group, counts in groups.items():
             for feature, times in counts.items():
                 name = f"{group}={feature}"
-                column = known.setdefault(name, len(known)) if self.grow else known.get(name)
+                new = len(vocabulary)
+                column = vocabulary.setdefault(name, new) if self.grow else vocabulary.get(name)
                 if column is not None:
                     self._columns.append(column)
                     self._counts.append(times)

@@ -23,13 +23,15 @@ _IP4 = re.compile(r"(?<![\w.])\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w.])")
 _IP6 = re.compile(r"\[IPv6:([0-9a-fA-F:.]{2,45})\]", re.I)
 _LINK = re.compile(r"\b(https?|ftp|mailto):(?://)?([^\s/<>\"'?#\\)]{1,255})", re.I)
 _ADDRESS = re.compile(r"[^\s<>,;:\"()\[\]]+")
-_LONGEST = 40  # letters of a word; a longer run is noise, and is told by its length only
+_LONGEST_WORD = 40  # letters of a word; a longer run is noise, and stands as its length only
 
 
 def words_of(text: str) -> list[str]:
     """Words in lower case, with the signs that sell ($, %, !); very long ones by length only."""
-    found = (word.strip("'-").lower() for word in _WORD.findall(text))
-    return [w if len(w) <= _LONGEST else f"<{len(w).bit_length()} bits long>" for w in found if w]
+    words = (word.strip("'-").lower() for word in _WORD.findall(text))
+    return [
+        w if len(w) <= _LONGEST_WORD else f"<{len(w).bit_length()} bits long>" for w in words if w
+    ]
 
 
 def _said(mail: Mail) -> list[str]:
@@ -64,9 +66,9 @@ def subject(mail: Mail) -> Iterator[str]:
         yield "none"
     for title in titles[:3]:
         title = decode_field(title)
-        found = words_of(title)
-        yield from found
-        yield from (f"{a} {b}" for a, b in pairwise(found))
+        words = words_of(title)
+        yield from words
+        yield from (f"{a} {b}" for a, b in pairwise(words))
         if title.isupper():
             yield "in capitals"
 
@@ -127,13 +129,13 @@ def sender(mail: Mail) -> Iterator[str]:
     """Addresses and domains of those who claim to have sent it, and whether they agree."""
     origins = []
     for name in ("from", "sender", "reply-to", "return-path"):
-        found = list(_addresses(mail.all(name)))
-        if not found:
+        senders = list(_addresses(mail.all(name)))
+        if not senders:
             yield f"no {name}"
-        for address, domain in found:
+        for address, domain in senders:
             yield f"{name}:{address}"
             yield from (f"domain:{d}" for d in _domains(domain))
-        origins.append({domain for _, domain in found})
+        origins.append({domain for _, domain in senders})
     if origins[0] and origins[3]:
         yield "same domain" if origins[0] & origins[3] else "other domain"
     for value in mail.all("from")[:3]:
@@ -150,9 +152,9 @@ def encoding(mail: Mail) -> Iterator[str]:
 
 def links(mail: Mail) -> Iterator[str]:
     """Hosts that the text points to."""
-    found = _LINK.findall(mail.html) + _LINK.findall(mail.text)
-    yield f"number:{len(found).bit_length()} bits"
-    for scheme, host in found:
+    urls = _LINK.findall(mail.html) + _LINK.findall(mail.text)
+    yield f"number:{len(urls).bit_length()} bits"
+    for scheme, host in urls:
         host = host.rpartition("@")[2].partition(":")[0].strip(".,;!").lower()
         yield f"scheme:{scheme.lower()}"
         if _IP4.fullmatch(host) or host.isdigit():
@@ -162,7 +164,7 @@ def links(mail: Mail) -> Iterator[str]:
 
 
 def headers(mail: Mail) -> Iterator[str]:
-    """Which fields there are, and the program that wrote them."""
+    """Names of the fields, and the program that wrote them."""
     yield from {name for name, _ in mail.fields}
     for value in mail.all("x-mailer", "user-agent")[:3]:
         yield from (f"mailer:{word}" for word in words_of(value[:200]))

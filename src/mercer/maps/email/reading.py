@@ -51,7 +51,7 @@ class Limits:
 
 @dataclass
 class Mail:
-    """What was read: fields in order (names in lower case), text, raw HTML, kinds of parts."""
+    """A message as read: fields in order (names in lower case), text, raw HTML, kinds of parts."""
 
     fields: list[tuple[str, str]] = field(default_factory=list)
     text: str = ""
@@ -125,7 +125,7 @@ def _parts(
 def _parts_of_object(
     message: Message, mail: Mail, limits: Limits
 ) -> Iterator[tuple[Message, bytes]]:
-    """The same for a message that somebody has parsed already."""
+    """Parts of a message that was parsed before, each with its content."""
     waiting, count = [(message, 0)], 0
     while waiting:
         part, depth = waiting.pop()
@@ -194,7 +194,7 @@ def _bounded(items: Any, mail: Mail, limits: Limits) -> Message:
 def _cut(
     data: bytes, start: int, end: int, head: Message, mail: Mail, limits: Limits
 ) -> list[tuple[int, int]]:
-    """Where the parts between the boundaries lie."""
+    """Begin and end of each part between the boundaries."""
     boundary = _encoded(str(head.get_boundary("") or "")[:200])
     if not boundary:
         mail.note("no boundary")
@@ -202,10 +202,10 @@ def _cut(
     line = re.compile(rb"\n--" + re.escape(boundary) + rb"(--)?[ \t]{0,99}\r?(?=\n|\Z)")
     inner: list[tuple[int, int]] = []
     begin = None
-    for found in line.finditer(data, max(start - 1, 0), end):
+    for match in line.finditer(data, max(start - 1, 0), end):
         if begin is not None:
-            inner.append((begin, found.start()))
-        begin = None if found[1] else min(found.end() + 1, end)
+            inner.append((begin, match.start()))
+        begin = None if match[1] else min(match.end() + 1, end)
         if begin is None or len(inner) > limits.parts:
             break
     if begin is not None:

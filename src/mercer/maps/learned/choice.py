@@ -21,13 +21,13 @@ from mercer.maps.learned.rounds import Fitted, Shape, bent, best_of, warn_interr
 METRICS = ("fixed", "diagonal", "full")
 #: Rows that choose, and the folds they make: eigenvectors of 400 rows take 12 ms on one core. Twice
 #: and half as many chose as well on 13 tables, at three times and a third of the time.
-JUDGES, FOLDS = 600, 3
+JUDGE_ROWS, FOLDS = 600, 3
 #: Rounds at most.
 ROUNDS = 5
 #: Columns up to which a full and a diagonal metric are learned.
-MOST_FULL, MOST_COLUMNS = 400, 4000
+MOST_FULL, MOST_WEIGHTED = 400, 4000
 #: Fewer rows than this are no folds: the kernel keeps its metric.
-FEW = 24
+FEWEST_FOLDED = 24
 #: Lengths, in units of the median distance, and powers that are tried. On 13 tables the second
 #: power was worth 0.002 of R² or accuracy; twice the folds, other members on all folds, half or
 #: twice the lengths or the gain that a round must show were not worth anything that could be seen.
@@ -55,9 +55,9 @@ class Part:
     def __init__(self, learn: Rows, judge: Rows) -> None:
         (self.X, self.Y, self.w), self.judge = learn, judge
 
-    def least(self, found: tuple[np.ndarray, Fitted]) -> float:
+    def least(self, step: tuple[np.ndarray, Fitted]) -> float:
         """The mean error of the rows that judge, at the λ that is best for them."""
-        return float(np.average(found[0], axis=0, weights=self.judge[2]).min())
+        return float(np.average(step[0], axis=0, weights=self.judge[2]).min())
 
     def inputs(self, kind: str) -> tuple[np.ndarray, np.ndarray]:
         """Both kinds of rows as a kernel takes them."""
@@ -77,22 +77,22 @@ class Recipe:
 
 def family(inputs: str, norm: float | str, metric: str, columns: int) -> list[Member]:
     """The members that settings leave open."""
-    wide = columns > MOST_COLUMNS
+    wide = columns > MOST_WEIGHTED
     kinds = (("values",) if wide else ("values", "both")) if inputs == "auto" else (inputs,)
     norms = (1.0, 2.0) if norm == "auto" else (float(norm),)
-    found = []
+    members = []
     for kind, p in product(kinds, norms):
         metrics: tuple[str, ...] = (metric,)
         if metric == "auto":
             full = p == 2 and (2 if kind == "both" else 1) * columns <= MOST_FULL
             metrics = ("fixed",) if wide else ("diagonal", "full") if full else ("diagonal",)
-        found += [Member(kind, p, one) for one in metrics]
-    return found
+        members += [Member(kind, p, one) for one in metrics]
+    return members
 
 
 @record
 class Search:
-    """What is tried inside a round: lengths and powers unless they are given, and λ."""
+    """Values to try inside a round: lengths and powers, unless they are given, and λ."""
 
     length: float | None
     power: float | None
@@ -123,11 +123,11 @@ def chosen(
 ) -> Recipe:
     """The best member and number of rounds, at least `least`, for rows without copies."""
     most = ROUNDS if rounds is None else rounds
-    order = np.random.default_rng(0).permutation(len(X))[:JUDGES]
+    order = np.random.default_rng(0).permutation(len(X))[:JUDGE_ROWS]
     if len(members) == 1 and rounds is not None and search.is_settled:
         (shape,), times = search.shapes(members[0].norm, None), rounds + 1
         return Recipe(members[0], (shape,) * times, (float(search.penalties[0]),) * times, np.nan)
-    if len(order) < FEW:
+    if len(order) < FEWEST_FOLDED:
         whole = Part((X, Y, w), (X, Y, w))
         small = Member(members[0].inputs, members[0].norm, "fixed")
         return _recipe(small, [whole], [_chain(small, whole, 0, search, None)], 0, 0, search)
@@ -180,28 +180,28 @@ def _chain(
     hints: list[Shape] | None,
     stops: bool = False,
 ) -> Chain:
-    """Solutions of up to so many rounds, each with its error on the rows that judge.
+    """Solutions of up to `rounds` rounds, each with its error on the rows that judge.
 
     `hints`: the shapes that were best before, by round. `stops`: at the first round that is worse.
     """
     (Z, T), Y = part.inputs(member.inputs), part.judge[1]
     mean = np.average(part.Y, axis=0, weights=part.w)
-    found: Chain = []
+    chain: Chain = []
     root: np.ndarray | None = None
     rounds = 0 if member.metric == "fixed" else rounds
     for i in range(rounds + 1):
-        before = found[-1][1] if found else None
+        before = chain[-1][1] if chain else None
         shapes = [hints[min(i, len(hints) - 1)]] if hints else search.shapes(member.norm, before)
         fitted = best_of(shapes, root, Z, part.Y - mean, part.w, search.penalties)
         guess = (fitted.kernel.gram(T, Z) @ fitted.path).reshape(len(T), -1, Y.shape[1])
-        found.append((np.square(guess + mean - Y[:, None]).sum(axis=2), fitted))
-        if i == rounds or (stops and i and part.least(found[i]) >= part.least(found[i - 1])):
+        chain.append((np.square(guess + mean - Y[:, None]).sum(axis=2), fitted))
+        if i == rounds or (stops and i and part.least(chain[i]) >= part.least(chain[i - 1])):
             break
         diagonal = member.metric == "diagonal"
         root = bent(outer_product(fitted.kernel, Z, Z, fitted.coef, part.w, diagonal))
         if root is None:
             break
-    return found
+    return chain
 
 
 def _recipe(
@@ -212,7 +212,7 @@ def _recipe(
     least: int,
     search: Search,
 ) -> Recipe:
-    """What the folds agree on: rounds, shapes of the first, λ in the middle, the last by errors.
+    """The choice of all folds: rounds, shapes of the first, λ in the middle, the last by errors.
 
     Leave-one-out errors of the last solution would take too small a λ: M has seen every row.
     """
@@ -220,8 +220,8 @@ def _recipe(
     every = range(min(map(len, chains)))
     # Each fold is judged with the λ that it would have taken.
     judged = [
-        np.concatenate([wrong[:, search.penalties == f.penalty][:, 0] for wrong, f in found])
-        for found in ([chain[i] for chain in chains] for i in every)
+        np.concatenate([wrong[:, search.penalties == f.penalty][:, 0] for wrong, f in steps])
+        for steps in ([chain[i] for chain in chains] for i in every)
     ]
     at = every[-1] if rounds is not None else _earliest(judged, w, least)
     shapes = tuple(fitted.shape for _, fitted in chains[0][: at + 1])

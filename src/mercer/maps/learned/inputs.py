@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,7 +13,7 @@ INPUTS = ("values", "ranks", "both")
 #: Points of the empirical distribution of a column that its ranks are interpolated between.
 KNOTS = 256
 #: The standard deviation of ranks between 0 and 1, which are brought to 1.
-SPREAD_OF_RANKS = 12.0**-0.5
+SPREAD_OF_RANKS: Final = 12.0**-0.5
 
 
 @record
@@ -54,7 +54,7 @@ class Inputs:
         share = np.linspace(0.0, 1.0, len(self.knots))
         for i, j in enumerate(self.ranked):
             knots, x = self.knots[:, i], X[:, j]
-            # From both sides: a value that many rows have is ranked in their middle.
+            # From below and from above: a value that many rows have is ranked in their middle.
             left = np.interp(x, knots, share)
             right = -np.interp(-x, -knots[::-1], -share[::-1])
             ranks[:, i] = (0.5 * (left + right) - 0.5) / SPREAD_OF_RANKS
@@ -66,9 +66,9 @@ class Inputs:
     def folded(self, per_input: np.ndarray) -> np.ndarray:
         """Numbers per input, added up per column of the data."""
         d = len(self.center)
-        found = per_input[:d].copy()
-        found[self.ranked[: len(per_input) - d]] += per_input[d:]
-        return found
+        totals = per_input[:d].copy()
+        totals[self.ranked[: len(per_input) - d]] += per_input[d:]
+        return totals
 
 
 def _quantiles(x: np.ndarray, weights: np.ndarray) -> np.ndarray:

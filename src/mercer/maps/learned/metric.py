@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_consistent_length
 
 from mercer._config import get_config
 from mercer._machine.threads import single_threaded_blas
-from mercer._parameters import Check, Count, Maybe, OneOf, check_parameters
-from mercer.kernels.estimators import estimator
+from mercer._parameters import Check, Count, Either, Maybe, OneOf, check_parameters
+from mercer.kernels.estimators import estimator, parameter
 from mercer.maps._base import FeatureMap
 from mercer.maps.learned.choice import METRICS, Member, Recipe, Search, chosen, family
 from mercer.maps.learned.inputs import INPUTS, Inputs, merged
@@ -22,7 +22,7 @@ from mercer.maps.learned.rounds import PENALTIES, learned
 #: Rows that a metric is learned from, and that gradients are averaged over.
 ROUND_ROWS = 4000
 #: Matrices of K's size that a factorization holds at a time, counted from the code.
-MATRICES = 6
+MATRICES: Final = 6
 
 
 def sample(n: int, most: int) -> np.ndarray:
@@ -31,6 +31,11 @@ def sample(n: int, most: int) -> np.ndarray:
     if n <= most:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
+
+
+def unless_auto(value: Any) -> Any:
+    """A number that is given; None where the data choose it."""
+    return None if isinstance(value, str) else value
 
 
 def roots_of(recipe: Recipe, Z: np.ndarray, Y: np.ndarray, w: np.ndarray) -> list[np.ndarray]:
@@ -57,7 +62,7 @@ def metric_for(
     search: Search,
     least: int = 0,
 ) -> tuple[Recipe, Inputs, list[np.ndarray]]:
-    """What is chosen for rows without copies; their inputs, and A after each round."""
+    """The recipe for rows without copies; their inputs, and A after each round."""
     with single_threaded_blas():  # the same metric, however many threads there are
         recipe = chosen(X, Y, w, members, rounds, search, least)
         inputs = Inputs.of(recipe.member.inputs, X, w)
@@ -67,7 +72,7 @@ def metric_for(
 
 @estimator
 class LearnedMetric(FeatureMap):
-    """x ↦ M^½ x, M learned from targets: columns that do not matter fade, others stretch.
+    """x ↦ M^½ x, M learned from targets: columns that matter less shrink.
 
     Put it before any learner that goes by distances: neighbors, support vector machines, Gaussian
     processes. The metric is that of `mercer.RFMRegressor`, found in the same way.
@@ -76,8 +81,8 @@ class LearnedMetric(FeatureMap):
     ----------
     metric : {"auto", "full", "diagonal"}, default "auto"
         All of M, one weight per column, or what folds choose.
-    rounds : int or None
-        How often the metric is bent; None: as often as folds choose, at least once.
+    rounds : "auto" or int, default "auto"
+        How often the metric is bent; "auto": as often as folds choose, at least once.
     inputs : {"values", "ranks", "both", "auto"}, default "values"
         What columns become first: of mean 0 and variance 1, ranks among the training rows, both.
     task : {"auto", "regression", "classification"}, default "auto"
@@ -99,18 +104,13 @@ class LearnedMetric(FeatureMap):
     array([0., 1., 0.])
     """
 
-    _parameters: ClassVar[dict[str, Check]] = {
-        "metric": OneOf("auto", *METRICS[1:]),
-        "rounds": Maybe(Count()),
-        "inputs": OneOf("auto", *INPUTS),
-        "task": OneOf("auto", "regression", "classification"),
-    }
+    _parameters: ClassVar[dict[str, Check]]
 
-    metric: str = "auto"
-    rounds: int | None = None
+    metric: str = parameter(OneOf("auto", *METRICS[1:]), default="auto")
+    rounds: Any = parameter(Either(OneOf("auto"), Maybe(Count())), default="auto", was=None)
     _: KW_ONLY
-    inputs: str = "values"
-    task: str = "auto"
+    inputs: str = parameter(OneOf("auto", *INPUTS), default="values")
+    task: str = parameter(OneOf("auto", "regression", "classification"), default="auto")
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn M from rows and targets."""
@@ -132,7 +132,9 @@ class LearnedMetric(FeatureMap):
         rows, Y, w = merged(rows, Y, None)
         members = family(self.inputs, 2.0, self.metric, rows.shape[1])
         search = Search(None, None, PENALTIES)
-        learned = metric_for(rows, Y, w / w.mean(), members, self.rounds, search, least=1)
+        learned = metric_for(
+            rows, Y, w / w.mean(), members, unless_auto(self.rounds), search, least=1
+        )
         _, self.inputs_, roots = learned
         self.root_: np.ndarray = roots[-1] if roots else np.ones(self.inputs_(rows[:1]).shape[1])
         self.metric_: np.ndarray = squared(self.root_)

@@ -81,16 +81,20 @@ def solved(
     values, vectors = eigh(K, driver="evd", overwrite_a=True, check_finite=False)
     rotated = vectors.T @ (root[:, None] * Y)
     shrink = 1.0 / (np.maximum(values, 0.0)[:, None] + np.asarray(penalties))
-    own = np.square(vectors) @ shrink
-    choices = [(vectors @ (s[:, None] * rotated), o) for s, o in zip(shrink.T, own.T, strict=True)]
+    spread = np.square(vectors) @ shrink
+    choices = [
+        (vectors @ (s[:, None] * rotated), o) for s, o in zip(shrink.T, spread.T, strict=True)
+    ]
     best, least = 0, np.inf
-    for i, (beta, own) in enumerate(choices):
-        error = float(np.average((np.square(beta / own[:, None]) / w[:, None]).sum(1), weights=w))
+    for i, (beta, spread) in enumerate(choices):
+        error = float(
+            np.average((np.square(beta / spread[:, None]) / w[:, None]).sum(1), weights=w)
+        )
         if error < least * (1 - 1e-9):
             best, least = i, error
-    beta, own = choices[best]
+    beta, spread = choices[best]
     coef = root[:, None] * beta
-    loo = Y - beta / (root * own)[:, None]
+    loo = Y - beta / (root * spread)[:, None]
     path = root[:, None] * np.hstack([beta for beta, _ in choices])
     return Fitted(shape, kernel, float(penalties[best]), coef, loo, least, path)
 
@@ -104,8 +108,8 @@ def best_of(
     penalties: Any = PENALTIES,
 ) -> Fitted:
     """The shape of the least leave-one-out error, with its λ."""
-    found = [solved(kernel_of(s, root, Z), s, Z, Y, w, penalties) for s in shapes]
-    return min(found, key=lambda one: one.error)
+    fits = [solved(kernel_of(s, root, Z), s, Z, Y, w, penalties) for s in shapes]
+    return min(fits, key=lambda one: one.error)
 
 
 def bent(G: np.ndarray) -> np.ndarray | None:

@@ -10,7 +10,7 @@ import numpy as np
 from mercer._arrays import is_sparse
 from mercer._examples import take
 from mercer.learners.catalog import Learner
-from mercer.maps.learned.choice import JUDGES, ROUNDS
+from mercer.maps.learned.choice import JUDGE_ROWS, ROUNDS
 from mercer.maps.learned.metric import ROUND_ROWS
 from mercer.selection.rivals.named import TREE_COLUMNS, Rival
 from mercer.selection.trainers.base import Fold, Outcome
@@ -45,7 +45,7 @@ class RivalTrainer(GridTrainer):
         return model
 
     def keep(self, model: Any, rows: int) -> None:
-        if self.rival.learns_metric and rows >= JUDGES:
+        if self.rival.learns_metric and rows >= JUDGE_ROWS:
             self.settled = model.chosen_
 
     def work(self, n: int) -> float:

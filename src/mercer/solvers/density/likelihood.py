@@ -14,9 +14,10 @@ import numpy as np
 
 from mercer._lazy import record
 from mercer._progress import progress
-from mercer.solvers.local.bandwidth import COARSE, MOST_LEFT_OUT, line_search
+from mercer.solvers.local.bandwidth import COARSE, line_search
 from mercer.solvers.local.means import gather_relative, own_terms
 from mercer.solvers.local.weights import Weights
+from mercer.tuning import EXACT_ROWS
 
 #: log p of the examples `rows`, each from all the others, at bandwidth h.
 LeftOut = Callable[[Any, np.ndarray], np.ndarray]
@@ -54,7 +55,7 @@ def likeliest_bandwidth(
     (20 000 at most) choose from: those that may still be the best, by five standard errors.
     """
     shuffled = np.random.default_rng(0).permutation(len(v))
-    few, many = np.sort(shuffled[:COARSE]), np.sort(shuffled[:MOST_LEFT_OUT])
+    few, many = np.sort(shuffled[:COARSE]), np.sort(shuffled[:EXACT_ROWS])
     tried: list[tuple[float, float]] = []
     with progress("bandwidth", None if among is None else len(among)) as bar:
 

@@ -25,7 +25,7 @@ from mercer.solvers.linear.factor import doubtful, warn_condition
 from mercer.solvers.linear.iterations import Iterations, NotDefinite, conjugate_gradients
 from mercer.solvers.linear.matrix import operator_norm
 from mercer.solvers.linear.problem import RidgeProblem, RidgeSolution
-from mercer.tuning import ROUGH_RESIDUAL
+from mercer.tuning import ROUGH_GAP
 
 
 def ridge(
@@ -104,7 +104,7 @@ class RidgeSystem:
             return run
         residuals = self._residuals(run.X, B)
         stopped = run.stopped
-        if not stopped and residuals.max() > max(10 * tol, ROUGH_RESIDUAL):
+        if not stopped and residuals.max() > max(10 * tol, ROUGH_GAP):
             stopped = "rounding"
         return Iterations(run.X, residuals, run.n_iter, stopped)
 

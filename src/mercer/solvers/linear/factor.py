@@ -174,10 +174,8 @@ class Cholesky:
             lapack.invert_triangle(self.A, lower=0)
         n = len(self.A)
         result = np.zeros(n)
-        for start in range(0, n, tuning.MATRIX_PANEL_ROWS):
-            rows = self.A[
-                start : start + tuning.MATRIX_PANEL_ROWS, : start + tuning.MATRIX_PANEL_ROWS
-            ]
+        for start in range(0, n, tuning.PANEL_ROWS):
+            rows = self.A[start : start + tuning.PANEL_ROWS, : start + tuning.PANEL_ROWS]
             result[: rows.shape[1]] += np.square(np.tril(rows, start)).sum(axis=0, dtype=float)
         return result
 
@@ -289,9 +287,9 @@ class _AtShift:
 def squares_times(Q: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Σⱼ Qᵢⱼ² wₐⱼ for all i and a, without a second Q."""
     result = np.empty((len(Q), len(weights)))
-    for start in range(0, len(Q), tuning.MATRIX_PANEL_ROWS):
-        result[start : start + tuning.MATRIX_PANEL_ROWS] = (
-            np.square(Q[start : start + tuning.MATRIX_PANEL_ROWS]) @ weights.T
+    for start in range(0, len(Q), tuning.PANEL_ROWS):
+        result[start : start + tuning.PANEL_ROWS] = (
+            np.square(Q[start : start + tuning.PANEL_ROWS]) @ weights.T
         )
     return result
 
@@ -330,6 +328,6 @@ def _operations(A: np.ndarray) -> float:
 
 def _one_norm(A: np.ndarray) -> float:
     sums = np.zeros(len(A))
-    for start in range(0, len(A), tuning.MATRIX_PANEL_ROWS):
-        sums += np.abs(A[start : start + tuning.MATRIX_PANEL_ROWS]).sum(axis=0, dtype=np.float64)
+    for start in range(0, len(A), tuning.PANEL_ROWS):
+        sums += np.abs(A[start : start + tuning.PANEL_ROWS]).sum(axis=0, dtype=np.float64)
     return float(sums.max())

@@ -15,7 +15,7 @@ from mercer._linalg import dot
 from mercer._notices import KernelWarning, NumericalWarning, warn
 from mercer._tiles import Scratch
 from mercer.gram import Gram
-from mercer.tuning import MATRIX_PANEL_ROWS
+from mercer.tuning import PANEL_ROWS
 
 
 class IllConditioned(NumericalWarning, LinAlgWarning):
@@ -37,18 +37,16 @@ def scaled_matrix(
         _make_symmetric(A)
     if scale is not None:
         s = scale.astype(A.dtype)
-        for start in range(0, len(A), MATRIX_PANEL_ROWS):
+        for start in range(0, len(A), PANEL_ROWS):
             first = start if triangle else 0
-            A[start : start + MATRIX_PANEL_ROWS, first:] *= s[
-                start : start + MATRIX_PANEL_ROWS, None
-            ]
-            A[start : start + MATRIX_PANEL_ROWS, first:] *= s[first:]
+            A[start : start + PANEL_ROWS, first:] *= s[start : start + PANEL_ROWS, None]
+            A[start : start + PANEL_ROWS, first:] *= s[first:]
     return A
 
 
 def upper_triangle(gram: Gram) -> np.ndarray:
     """K on and above the diagonal; a factorization never reads what is below it."""
-    if gram.shape[0] <= MATRIX_PANEL_ROWS:
+    if gram.shape[0] <= PANEL_ROWS:
         return gram.dense()
     A = np.zeros(gram.shape, dtype=gram.dtype)  # pages that are never touched take no memory
 
@@ -71,8 +69,8 @@ def matrix_bytes(count: int, n: int, itemsize: int, columns: int = 1) -> int:
 def _make_symmetric(A: np.ndarray) -> None:
     """(K + Kᵀ)/2 in place, with a warning where that changes K by more than rounding."""
     largest = gap = 0.0
-    for start in range(0, len(A), MATRIX_PANEL_ROWS):
-        rows = slice(start, start + MATRIX_PANEL_ROWS)
+    for start in range(0, len(A), PANEL_ROWS):
+        rows = slice(start, start + PANEL_ROWS)
         rest = slice(start, None)
         above, below = A[rows, rest], A[rest, rows].T
         mean = 0.5 * (above + below)

@@ -184,7 +184,7 @@ class _System:
         X, left = np.zeros(B.shape), np.asarray(B, dtype=np.float64)
         size = _norms(left)
         goal = tol * size
-        for _ in range(tuning.PIVOTED_CORRECTIONS):
+        for _ in range(tuning.CORRECTIONS):
             rest = _norms(left)
             run = conjugate_gradients(
                 lambda P, _: self._multiply(P),

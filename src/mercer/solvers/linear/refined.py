@@ -44,7 +44,7 @@ class Rounded:
     def solve(self, B: np.ndarray) -> np.ndarray:
         """(UᵀU)⁻¹ B, panel by panel: LAPACK's own runs at a third of the speed of the memory."""
         X, U = np.ascontiguousarray(B, dtype=np.float32), self.U
-        parts = list(cut(0, len(U), tuning.MATRIX_PANEL_ROWS))
+        parts = list(cut(0, len(U), tuning.PANEL_ROWS))
         for part in parts:
             X[part] = _triangular(U[part, part].T, X[part], lower=1)
             X[part.stop :] -= U[part, part.stop :].T @ X[part]
@@ -63,17 +63,15 @@ def factor(A: np.ndarray) -> Rounded | None:
     """A factor of A, which is left as it is; None where A is not positive definite."""
     n = len(A)
     U = np.zeros(A.shape, dtype=np.float32)  # pages that are never touched take no memory
-    squares = np.zeros(-(-n // tuning.MATRIX_PANEL_ROWS))
+    squares = np.zeros(-(-n // tuning.PANEL_ROWS))
 
     def body(rows: slice, columns: slice, scratch: Scratch) -> None:
         panel = U[rows, rows.start :]
         panel[...] = A[rows, rows.start :]
-        squares[rows.start // tuning.MATRIX_PANEL_ROWS] = np.einsum("ij,ij->", panel, panel)
+        squares[rows.start // tuning.PANEL_ROWS] = np.einsum("ij,ij->", panel, panel)
 
     with np.errstate(over="ignore"):
-        sweep(
-            Tiling((n, n), (tuning.MATRIX_PANEL_ROWS, n), get_config().n_threads), body, "rounding"
-        )
+        sweep(Tiling((n, n), (tuning.PANEL_ROWS, n), get_config().n_threads), body, "rounding")
     with one_call(n**3 / 6):
         definite = factorize(U, lower=1)
     return Rounded(U, math.sqrt(2.0 * squares.sum())) if definite else None

@@ -2,7 +2,7 @@
 
 Leave-one-out is exact: each example is predicted from the others, by the very sums that predict
 does, and the mean squared error is minimized over log h: a coarse grid finds the valley (losses of
-smoothers have several), a parabola search its bottom. Beyond `MOST_LEFT_OUT` examples, that many
+smoothers have several), a parabola search its bottom. Beyond `EXACT_ROWS` examples, that many
 of them are left out in turn, each predicted from all the others.
 """
 
@@ -23,10 +23,11 @@ from mercer.formula import simplify
 from mercer.formula.inputs import numeric
 from mercer.gram import host_gram
 from mercer.kernels import Kernel
+from mercer.tuning import EXACT_ROWS
 
-#: Examples left out for the grid, and at most for the rest of the search: choices. The error of a
-#: mean over 1,500 squares is about 4 %, enough to find the valley.
-COARSE, MOST_LEFT_OUT = 1_500, 20_000
+#: Examples left out for the grid: the error of a mean over 1,500 squares is about 4 %, enough to
+#: find the valley.
+COARSE = 1_500
 #: The grid to start with: powers of two below and above the rule of thumb.
 BELOW, ABOVE = 6, 5
 #: Powers of two beyond the grid at which the search is called off.
@@ -88,7 +89,8 @@ def _spreads(X: Any, share: np.ndarray) -> np.ndarray:
 def width_of(kernel: Kernel) -> float:
     """The standard deviation of k(0, u) as a density of u on the line; 1 if it is none.
 
-    >>> from mercer import Epanechnikov, Gaussian
+    >>> from mercer import Gaussian
+    >>> from mercer.kernels import Epanechnikov
     >>> round(width_of(Gaussian(2.0)), 3), round(width_of(Epanechnikov(1.0)), 4)
     (2.0, 0.4472)
     """
@@ -184,7 +186,7 @@ def leave_one_out_bandwidth(
             found = several(grid, few)
             return [judged(h, few, answers) for h, answers in zip(grid, found, strict=True)]
 
-        few, many = np.sort(shuffled[:COARSE]), np.sort(shuffled[:MOST_LEFT_OUT])
+        few, many = np.sort(shuffled[:COARSE]), np.sort(shuffled[:EXACT_ROWS])
         middle = float(np.exp(np.mean(np.log(start))))
         shape = np.asarray(start) / middle
         try:

@@ -25,6 +25,7 @@ from mercer.gram import constant_diagonal
 from mercer.solvers.local.means import closest, concentration_of, gather, squared, unit_weights
 from mercer.solvers.local.polynomial import LESS, Basis
 from mercer.solvers.local.weights import Weights
+from mercer.tuning import SMALL_BLOCK_ROWS
 
 #: Eigenvalues of the normal matrix, relative to the largest: below the first (about 50 units of
 #: float64 rounding) they are zero, above SURE the normal equations keep half of all digits, and
@@ -33,8 +34,6 @@ NULL_EIGENVALUE, SURE = 1e-14, 1e-7
 #: A standard deviation of the weighted rows (divided by h) below this counts as zero: then nearly
 #: all weight lies on one point. Its square is still far above the smallest number of float64.
 TINY: Final = 1e-100
-#: Queries whose weights are kept at once where singular values are needed: rows of N numbers.
-DESIGN_QUERIES = 64
 
 
 @record
@@ -186,7 +185,7 @@ class WeightedLeastSquares:
     ) -> None:
         """Least squares from the weighted design itself, query by query."""
         part, basis = weights.careful(rows) or weights.at(rows), self.basis.at(rows)
-        for some in cut(0, len(rows), DESIGN_QUERIES):
+        for some in cut(0, len(rows), SMALL_BLOCK_ROWS):
             block = part.at(np.arange(some.start, some.stop))
             w = np.zeros(block.shape)  # tiles out of reach are not visited
 

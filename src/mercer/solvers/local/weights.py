@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from mercer.solvers.local.near_tiles import Near, near_tiles
 Body = Callable[[slice, slice, Any], None]
 #: Sums of weights above this keep all their digits, by precision: that many powers of ten above
 #: the smallest normal number (1e-38, 1e-308), terms may be lost without being seen.
-SAFE_SUM = {"float32": 1e-26, "float64": 1e-280}
+SAFE_SUM: Final = {"float32": 1e-26, "float64": 1e-280}
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from mercer.formula.nodes import statistics
 from mercer.formula.ranking import Ranking
 from mercer.gram import HOST
 from mercer.solvers.neighbors.search import Neighbors
-from mercer.tuning import LISTED_BLOCK_ROWS
+from mercer.tuning import SMALL_BLOCK_ROWS
 
 
 def weights_of(rank: Ranking, X: Any, Z: Any, found: Neighbors) -> np.ndarray:
@@ -71,7 +71,7 @@ def _similarities(rank: Ranking, X: Any, Z: Any, found: Neighbors) -> np.ndarray
     if rank.kernel_by_statistic:
         return rank.evaluate(rank.kernel, found.value / rank.scale)
     values = np.empty(found.index.shape)
-    for rows in cut(0, len(values), LISTED_BLOCK_ROWS):
+    for rows in cut(0, len(values), SMALL_BLOCK_ROWS):
         index, inverse = np.unique(found.index[rows], return_inverse=True)
         part = HOST.make(rank.kernel, take(X, rows), take(Z, index)).dense()
         values[rows] = np.take_along_axis(part, inverse.reshape(found.index[rows].shape), axis=1)

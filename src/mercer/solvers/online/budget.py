@@ -21,7 +21,7 @@ from mercer.gram import Gram, diagonal, host_gram
 from mercer.solvers.online.rounding_bounds import Sizes, norms
 from mercer.solvers.online.rule import RULE, Rule, next_update
 from mercer.solvers.online.run import Journal, Tally
-from mercer.tuning import COMPILED_SCORES, INDEPENDENT_SHARE, LEAF_ROWS
+from mercer.tuning import INDEPENDENT_SHARE, LEAF_ROWS, PLAIN_STEPS
 
 POLICIES = ("oldest", "random", "project", "merge")
 
@@ -144,7 +144,7 @@ class BudgetPerceptron:
     def walk(self, order: np.ndarray | slice, allowed: float = np.inf) -> None:
         """Visit these examples in this order, and update on mistakes."""
         positions = np.arange(order.stop) if isinstance(order, slice) else order
-        large = len(positions) * self.rule.outputs >= COMPILED_SCORES
+        large = len(positions) * self.rule.outputs >= PLAIN_STEPS
         self._next_update = with_callees(next_update, RULE[:-1]) if large else next_update
         with single_threaded_blas():
             for start in range(0, len(positions), self._block):

@@ -78,7 +78,7 @@ class DualPerceptron:
         bias: np.ndarray | None = None,
         tally: Tally | None = None,
         weights: np.ndarray | None = None,
-        block: int = tuning.WALK_ROWS,
+        block: int = tuning.PRODUCT_ROWS,
         leaf: int = tuning.LEAF_ROWS,
     ) -> None:
         self.gram: Gram = gram
@@ -109,7 +109,7 @@ class DualPerceptron:
         self._one_column = np.empty((self._leaf, 1), dtype=gram.dtype)
         self._allowed = np.inf
         self._tell = listener()
-        large = self.scores.size >= tuning.COMPILED_SCORES
+        large = self.scores.size >= tuning.PLAIN_STEPS
         self._walk_leaf: Any = with_callees(walk_leaf, RULE) if large else walk_leaf
 
     # --- the order of visits ----------------------------------------------------------------

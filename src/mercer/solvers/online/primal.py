@@ -58,7 +58,7 @@ class PrimalPerceptron:
         self.tally: Tally = Tally() if tally is None else tally
         self.journal: Journal = Journal(rule.outputs)
         self._block = block
-        large = len(self.labels) * rule.outputs >= tuning.COMPILED_SCORES
+        large = len(self.labels) * rule.outputs >= tuning.PLAIN_STEPS
         self._walk: Any = with_callees(_walk, (*RULE, *LOOPS)) if large else _walk
 
     def walk(self, order: np.ndarray | slice, allowed: float = np.inf) -> None:

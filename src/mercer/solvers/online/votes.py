@@ -7,7 +7,7 @@ loop over rows vectorizes.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from mercer.tuning import VOTE_OPERATIONS, VOTE_ROWS
 
 #: Rows that are walked together are a multiple of this, by padding, and the loops say so, which
 #: lets the compiler use vectors throughout.
-LANES = 16
+LANES: Final = 16
 ROWS = VOTE_ROWS
 
 

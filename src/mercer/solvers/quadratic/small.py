@@ -31,7 +31,7 @@ from mercer.solvers.quadratic.problem import (
     Task,
     masks,
 )
-from mercer.tuning import SVM_PLAIN_STEPS, SVM_SMALL_PROBLEMS, SVM_SMALL_ROWS, SVM_STEPS
+from mercer.tuning import PLAIN_STEPS, SVM_SMALL_PROBLEMS, SVM_SMALL_ROWS, SVM_STEPS
 
 
 def is_small(rows: int, tasks: Sequence[Task]) -> bool:
@@ -75,7 +75,7 @@ def _solve_one(one: PlainProblem, problem: Problems) -> None:
         return
     if problem.max_iter < 0:  # scikit-learn would warn of a limit in its own words
         _by_libsvm(one, problem)
-        limit = one.steps + SVM_PLAIN_STEPS if may_compile() else limit
+        limit = one.steps + PLAIN_STEPS if may_compile() else limit
     one.solve(problem.tol, limit)
 
 

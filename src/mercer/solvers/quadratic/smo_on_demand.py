@@ -29,7 +29,7 @@ from mercer.solvers.quadratic.problem import (
     Problems,
 )
 from mercer.tuning import (
-    SVM_BLOCK_ROWS,
+    SMALL_BLOCK_ROWS,
     SVM_BURST,
     SVM_CHUNK_ROWS,
     SVM_CHUNKS,
@@ -153,7 +153,7 @@ class Worker:
         chosen = self.wanted[:1]
         grows, shrinks = ((self.up - self.F).max(axis=0)[:n], (self.low + self.F).max(axis=0)[:n])
         # At first all rows violate them, and those that matter are not known yet.
-        block = min(SVM_BLOCK_ROWS, int(cursor[loop.USED]) // 4)
+        block = min(SMALL_BLOCK_ROWS, int(cursor[loop.USED]) // 4)
         for wish, other in ((grows, shrinks), (shrinks, grows)):
             used = int(cursor[loop.USED])
             most = min(int(cursor[loop.CAPACITY]) - used, block // 2)

@@ -19,7 +19,7 @@ from mercer._steps import DescentStep, listener
 from mercer.solvers.smooth.conjugate import Curvature, Direction, Step, conjugate_step
 from mercer.solvers.smooth.losses import SmoothLoss
 from mercer.solvers.smooth.spaces import Space
-from mercer.tuning import ROUGH_OBJECTIVE
+from mercer.tuning import ROUGH_GAP
 
 
 @dataclass
@@ -88,7 +88,7 @@ def newton(
                     bar.advance(note=f"objective {objective:.6g}")
                 if left <= tol * objective or not lowered > 0:
                     # A step that lowers nothing: the products have no more digits to give.
-                    stopped = "" if left <= max(tol, ROUGH_OBJECTIVE) * objective else "rounding"
+                    stopped = "" if left <= max(tol, ROUGH_GAP) * objective else "rounding"
                     break
                 if tell is not None and steps < max_iter:
                     tell(DescentStep(steps, point.coef, point.intercept, objective))

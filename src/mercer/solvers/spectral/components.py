@@ -111,7 +111,7 @@ def _by_blocks(gram: Gram, k: int, center: bool) -> Components:
 def check_basis(gram: Gram, k: int) -> None:
     """An error where not even the smallest basis fits into its share of the memory."""
     n = gram.shape[0]
-    need = 8 * n * krylov.fewest(k) / tuning.BASIS_MEMORY_SHARE
+    need = 8 * n * krylov.fewest(k) / tuning.WORK_SHARE
     if need > gram.limit_bytes:
         raise MemoryError(
             f"{k} eigenvectors of {n} examples need {show_bytes(need)}, but the memory limit is "
@@ -129,7 +129,7 @@ def pairs_by_blocks(
     wide one needs fewer passes over it. A narrow one that may have missed copies is widened.
     """
     n = gram.shape[0]
-    most = min(n // 2, int(tuning.BASIS_MEMORY_SHARE * gram.limit_bytes / (8 * n)))
+    most = min(n // 2, int(tuning.WORK_SHARE * gram.limit_bytes / (8 * n)))
     for width in (tuning.SPECTRAL_BLOCK,) * kept + (k + tuning.SPECTRAL_BLOCK,):
         start = panels.asarray(np.random.default_rng(0).normal(size=(n, width)))
         found = krylov.largest_eigenpairs(

@@ -1,1 +1,1 @@
-"""Learners whose fit or answers are sums over pieces of a kind of their own."""
+"""Learners whose fit or answers are sums over chunks of a kind of their own."""

@@ -1,4 +1,4 @@
-"""Panels of a piece on a worker's GPU: rows pass over the device, sums come back to the host."""
+"""Panels of a chunk on a worker's GPU: rows pass over the device, sums come back to the host."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Fetched(Panels):
         return None if values is None else self.panels.asarray(values)
 
     def normal(self, targets: Any, weights: Any, matrix: bool = True) -> Normal:
-        found = self.panels.normal(targets, weights, matrix)
-        arrays = (host(found.H), host(found.R), host(found.sums), host(found.target_sums))
-        return Normal(*arrays, float(found.weight))
+        sums = self.panels.normal(targets, weights, matrix)
+        arrays = (host(sums.H), host(sums.R), host(sums.sums), host(sums.target_sums))
+        return Normal(*arrays, float(sums.weight))
 
     def product(self, B: Any) -> np.ndarray:
         return np.asarray(host(self.panels.product(self._there(B))))

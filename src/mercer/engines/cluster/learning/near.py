@@ -1,6 +1,6 @@
-"""Neighbors and local means among examples in pieces, for queries that are here.
+"""Neighbors and local means among examples in chunks, for queries that are here.
 
-Each task has all queries and one piece. The k nearest of a piece are merged with those of another,
+Each task has all queries and one chunk. The k nearest of a chunk are merged with those of another,
 and sums relative to the largest weight are added relative to the larger of two: exact either way,
 and the same in whichever order.
 """
@@ -22,19 +22,19 @@ from mercer.solvers.local.weights import Weights
 from mercer.solvers.neighbors.search import Neighbors, search_host
 
 
-def nearest(rank: Ranking, X: Any, Z: Any, k: int, own: np.ndarray | None = None) -> Neighbors:
+def nearest(rank: Ranking, X: Any, Z: Any, k: int, selves: np.ndarray | None = None) -> Neighbors:
     """The k nearest of Z for each of X; `own[i]` is an index that does not count for query i."""
     _check_queries(X, Z)
-    some = k + (own is not None)
+    some = k + (selves is not None)
     calls, start = [], 0
     for piece, size in zip(Z.pieces, Z.sizes, strict=True):
         calls.append(Call(_nearest_of_piece, (_part(rank, start, size), X, some, start, piece)))
         start += size
-    found: Neighbors = reduce(calls, "neighbors", partial(_merged, some))
-    if own is not None:
-        others = np.where(found.index == own[:, None], -np.inf, found.value)
-        found = _merged(k, Neighbors(found.index, others))
-    return found
+    merged: Neighbors = reduce(calls, "neighbors", partial(_merged, some))
+    if selves is not None:
+        others = np.where(merged.index == selves[:, None], -np.inf, merged.value)
+        merged = _merged(k, Neighbors(merged.index, others))
+    return merged
 
 
 def _check_queries(X: Any, Z: Any) -> None:
@@ -46,15 +46,15 @@ def _check_queries(X: Any, Z: Any) -> None:
 
 
 def _part(rank: Ranking, start: int, size: int) -> Ranking:
-    """The ranking among the examples of one piece."""
+    """The ranking among the examples of one chunk."""
     here = slice(start, start + size)
     diagonal, offset = (None if a is None else a[here] for a in (rank.diagonal, rank.offset))
     return replace(rank, diagonal=diagonal, offset=offset)
 
 
 def _nearest_of_piece(rank: Ranking, X: Any, k: int, start: int, Z: Any) -> Neighbors:
-    found = search_host(rank, X, floats(Z), min(k, len(Z)), None)
-    return Neighbors(found.index + start, found.value)
+    neighbors = search_host(rank, X, floats(Z), min(k, len(Z)), None)
+    return Neighbors(neighbors.index + start, neighbors.value)
 
 
 def _merged(k: int, *parts: Neighbors) -> Neighbors:
@@ -110,7 +110,7 @@ def _sums_of_piece(formula: Any, X: Any, spread: bool, V: Any, Z: Any) -> NearSu
 
 
 def local_sums(weights: Weights, V: np.ndarray, spread: bool) -> LocalSums:
-    """As `mercer.solvers.local.means.local_sums`, over pieces."""
+    """Sums of `mercer.solvers.local.means.local_sums`, over chunks."""
     Z = weights.Z
     _check_queries(weights.X, Z)
     if weights.own is not None:
@@ -120,11 +120,11 @@ def local_sums(weights: Weights, V: np.ndarray, spread: bool) -> LocalSums:
         Call(_sums_of_piece, (weights.formula, weights.X, spread, column, piece))
         for column, piece in zip(columns, Z.pieces, strict=True)
     ]
-    found: NearSums = reduce(calls, "local means")
+    sums: NearSums = reduce(calls, "local means")
     concentration = None
-    if found.squares is not None:
-        one, two = found.weights, found.squares
+    if sums.squares is not None:
+        one, two = sums.weights, sums.squares
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = two.sums[:, 0] / one.sums[:, 0] ** 2 * np.exp2(two.shift - 2 * one.shift)
         concentration = np.where(one.sums[:, 0] > 0, ratio, 1.0)
-    return LocalSums(found.weights.sums, found.far, concentration)
+    return LocalSums(sums.weights.sums, sums.far, concentration)

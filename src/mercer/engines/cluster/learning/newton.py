@@ -1,4 +1,4 @@
-"""Newton's method for a smooth loss of rows in pieces: a pass over them gives what a step needs.
+"""Newton's method for a smooth loss of rows in chunks: a pass over them gives what a step needs.
 
 A task evaluates f at its rows from the coefficients, and gives the loss, its gradient ΦᵀG, and for
 one score per example the curvature ΦᵀDΦ, so that the step is solved for here, exactly. With several
@@ -42,7 +42,7 @@ def loss_of(n_classes: int, codes: Any, weights: Any = None) -> SmoothLoss:
 
 
 def class_sums(n_classes: int, codes: Any, weights: Any = None) -> np.ndarray:
-    """The weight of every class in one piece."""
+    """The weight of every class in one chunk."""
     return np.bincount(np.asarray(codes), weights, n_classes).astype(np.float64)
 
 
@@ -52,7 +52,7 @@ def indicators(n_classes: int, codes: Any) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class PieceLoss:
-    """The log-loss of labels in pieces: `codes` from 0 on, and one weight per example or None."""
+    """The log-loss of labels in chunks: `codes` from 0 on, and one weight per example or None."""
 
     codes: Chunks
     n_classes: int
@@ -110,7 +110,7 @@ def newton_sums(
     y: Any,
     w: Any = None,
 ) -> NewtonSums:
-    """The sums of one piece for scores ΦB + b, (B, b) = `at`."""
+    """The sums of one chunk for scores ΦB + b, (B, b) = `at`."""
     panels, loss = make(X), loss_of(n_classes, y, w)
     panels.keep()
     scores = panels.product(at[0]) + at[1]
@@ -135,7 +135,7 @@ class CurvatureImage(Terms):
 def curvature_image(
     make: MakePanels, n_classes: int, at: Any, direction: Any, X: Any, y: Any, w: Any = None
 ) -> CurvatureImage:
-    """That of one piece, at scores ΦB + b."""
+    """The term of one chunk, at scores ΦB + b."""
     panels, loss = make(X), loss_of(n_classes, y, w)
     panels.keep()
     both = panels.product(np.hstack([at[0], direction[0]]))
@@ -148,7 +148,7 @@ def curvature_image(
 def values_along(
     make: MakePanels, n_classes: int, at: Any, direction: Any, X: Any, y: Any, w: Any = None
 ) -> np.ndarray:
-    """The loss of one piece after each of `HALVINGS` of a step."""
+    """The loss of one chunk after each of `HALVINGS` of a step."""
     loss = loss_of(n_classes, y, w)
     both = make(X).product(np.hstack([at[0], direction[0]]))
     columns = at[0].shape[1]
@@ -160,7 +160,7 @@ def values_along(
 
 
 class SumsNewton:
-    """As `mercer.solvers.smooth.newton.Newton`, for rows in pieces and centers that are here."""
+    """`mercer.solvers.smooth.newton.Newton` for rows in chunks and centers that are here."""
 
     def __init__(self, space: CenterSpan, loss: PieceLoss, alpha: float, intercept: bool) -> None:
         assert isinstance(space.panels, ChunkPanels)
@@ -182,9 +182,9 @@ class SumsNewton:
         sums = self._total(newton_sums, at, matrix, what="Newton's method", least=least)
         return Point(coef, intercept, sums, dot(coef, coef))
 
-    def start(self, given: tuple[Any, Any] | None) -> Point:
-        if given is not None:
-            return self._at(*given, matrix=False)
+    def start(self, start: tuple[Any, Any] | None) -> Point:
+        if start is not None:
+            return self._at(*start, matrix=False)
         b = self.loss.start() if self.intercept else np.zeros(self.loss.columns)
         return self._at(np.zeros((self.space.size, self.loss.columns)), b, self.direct)
 
@@ -227,8 +227,8 @@ class SumsNewton:
         if self.intercept:
             H[m, :m] = H[:m, m] = basis.T @ sums.border
         right = np.append(r[:, 0], rb)
-        found = np.linalg.solve(H, right)
-        return Step(found[:m, None], found[m:], None, 0.5 * float(right @ found), 0.0)
+        step = np.linalg.solve(H, right)
+        return Step(step[:m, None], step[m:], None, 0.5 * float(right @ step), 0.0)
 
     def searched(self, point: Point, step: Step, objective: float) -> Point:
         """The full step, or the first of its halves, quarters, … that is low enough."""

@@ -1,7 +1,7 @@
 """Tables in files that no process has to hold: CSV by lines, Parquet by row groups.
 
 What the columns are, and how they become numbers, is found out on a sample of the rows, which is a
-data set like any other; the same is then done to each piece where it is needed.
+data set like any other; the same is then done to each chunk where it is needed.
 """
 
 from __future__ import annotations
@@ -25,16 +25,15 @@ from mercer.engines.cluster.pieces import Block, Changed, ParquetFrame, Piece
 from mercer.engines.cluster.pool import Call, gather
 from mercer.engines.cluster.tables.lines import lines_of
 from mercer.engines.cluster.tables.sources import ENDINGS, files_of, groups_of, kind_of
+from mercer.tuning import WORK_SHARE
 
-#: Rows that are looked at, and pieces that they are drawn from, at most.
+#: Rows that are looked at, and chunks that they are drawn from, at most.
 LOOKED_AT_ROWS, PIECES = 20_000, 64
-#: The share of the memory limit beyond which a file is read in pieces: text grows as it is read.
-TEXT_SHARE = 0.25
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Pieces that load as data frames, and their numbers of rows."""
+    """Chunks that load as data frames, and their numbers of rows."""
 
     pieces: tuple[Piece, ...]
     sizes: tuple[int, ...]
@@ -70,12 +69,12 @@ def _rows_of(frame: Any, index: np.ndarray) -> Any:
 
 
 def open_table(source: str, format: str | None = None, rows: int = 25_000) -> Table:
-    """A table in pieces of about so many rows."""
+    """A table in chunks of about `rows` rows."""
     files = files_of(source)
-    found = [pair for name in files for pair in _pieces_of(name, kind_of(files, format), rows)]
-    if not found:
+    parts = [pair for name in files for pair in _pieces_of(name, kind_of(files, format), rows)]
+    if not parts:
         raise DataError(f"{source!r} holds no rows")
-    pieces, sizes = zip(*found, strict=True)
+    pieces, sizes = zip(*parts, strict=True)
     return Table(pieces, sizes, Path(source).name)
 
 
@@ -90,7 +89,7 @@ def _pieces_of(path: str, kind: str, rows: int) -> Iterator[tuple[Piece, int]]:
 
 
 def in_pieces(source: str, format: str | None = None) -> bool:
-    """Whether files are read in pieces: several of them, too much for memory, or for a cluster."""
+    """Whether files are read in chunks: several of them, too much for memory, or for a cluster."""
     path = Path(source)
     if not path.exists():
         return glob.has_magic(source)
@@ -99,7 +98,7 @@ def in_pieces(source: str, format: str | None = None) -> bool:
     if (format or ENDINGS.get(path.suffix, "")) not in ("csv", "tsv", "parquet"):
         return False
     settings = get_config()
-    return settings.cluster is not None or path.stat().st_size > TEXT_SHARE * settings.memory_bytes
+    return settings.cluster is not None or path.stat().st_size > WORK_SHARE * settings.memory_bytes
 
 
 def table_of(frame: Any) -> Table:
@@ -114,7 +113,7 @@ def table_of(frame: Any) -> Table:
 
 
 def sample_of(X: Any, y: Any) -> Dataset:
-    """A data set of some rows in pieces, for what looks at data again and again.
+    """A data set of some rows in chunks, for what looks at data again and again.
 
     `y`: the targets of an array, or the name of a column of a data frame.
     """
@@ -124,45 +123,45 @@ def sample_of(X: Any, y: Any) -> Dataset:
     index = np.arange(len(rows))
     if len(rows) > LOOKED_AT_ROWS:
         index = np.sort(np.random.default_rng(0).choice(len(rows), LOOKED_AT_ROWS, replace=False))
-    found = Dataset.of(rows[index], rows.aligned(y)[index])
+    sample = Dataset.of(rows[index], rows.aligned(y)[index])
     if len(index) == len(rows):
-        return found
+        return sample
     words = Note("file", f"looked at {len(index):,} of {len(rows):,} rows")
-    return replace(found, notes=(words, *found.notes))
+    return replace(sample, notes=(words, *sample.notes))
 
 
 def sampled(table: Table, target: str | None, columns: Any = None) -> Sampled:
     """The data set that a sample makes."""
     frame = table.sample(LOOKED_AT_ROWS)
-    made = from_file(frame, target, columns, Path(table.source))
-    known = {field.name: getattr(made, field.name) for field in fields(Dataset)}
-    found = Sampled(**known, table=table)
+    sampled = from_file(frame, target, columns, Path(table.source))
+    values = {field.name: getattr(sampled, field.name) for field in fields(Dataset)}
+    result = Sampled(**values, table=table)
     if len(frame) == len(table):
-        return found
+        return result
     words = f"looked at {len(frame):,} of {len(table):,} rows, in {len(table.pieces)} pieces"
-    return replace(found, notes=(Note("file", words), *found.notes), given=())
+    return replace(result, notes=(Note("file", words), *result.notes), given=())
 
 
-def prepared(found: Sampled, steps: Any) -> tuple[Chunks, Chunks]:
-    """X and y in pieces, each as the fitted `steps` make it of the table."""
-    if found.schema is None or found.schema.kind != "table":
-        raise DataError(f"{found.source}: only tables of numbers and categories learn in pieces")
-    table, one = found.table, steps.transform(found.X.iloc[:1])
-    change = partial(_numbers, found.schema, steps)
+def prepared(sample: Sampled, steps: Any) -> tuple[Chunks, Chunks]:
+    """X and y in chunks, each as the fitted `steps` make it of the table."""
+    if sample.schema is None or sample.schema.kind != "table":
+        raise DataError(f"{sample.source}: only tables of numbers and categories learn in pieces")
+    table, one = sample.table, steps.transform(sample.X.iloc[:1])
+    change = partial(_numbers, sample.schema, steps)
     X = [Changed(piece, change) for piece in table.pieces]
-    assert found.y is not None
-    assert found.target is not None
-    assert found.task is not None
-    read = partial(_targets, found.target, found.task, found.y.dtype.kind)
+    assert sample.y is not None
+    assert sample.target is not None
+    assert sample.task is not None
+    read = partial(_targets, sample.target, sample.task, sample.y.dtype.kind)
     y = [Changed(piece, read) for piece in table.pieces]
     shape = (len(table), one.shape[1])
     rows = Chunks(tuple(X), table.sizes, shape, np.dtype(np.float64))
-    return rows, Chunks(tuple(y), table.sizes, shape[:1], found.y.dtype)
+    return rows, Chunks(tuple(y), table.sizes, shape[:1], sample.y.dtype)
 
 
 def _numbers(schema: Schema, steps: Any, frame: Any) -> np.ndarray:
-    made = steps.transform(schema.table(frame))
-    return np.asarray(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
+    table = steps.transform(schema.table(frame))
+    return np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=np.float64)
 
 
 def _targets(target: str, task: str, kind: str, frame: Any) -> np.ndarray:
@@ -175,5 +174,5 @@ def _targets(target: str, task: str, kind: str, frame: Any) -> np.ndarray:
         )
     if task == "regression":
         return values.to_numpy(dtype=np.float64)
-    given = (values.astype(str) if values.dtype == bool else values).to_numpy()
-    return whole_numbers(given) if kind in "iuf" else given.astype(str)
+    array = (values.astype(str) if values.dtype == bool else values).to_numpy()
+    return whole_numbers(array) if kind in "iuf" else array.astype(str)

@@ -1,4 +1,4 @@
-"""Text with separators, cut at the ends of lines: pieces of a CSV file that is never read whole."""
+"""Text with separators, cut at the ends of lines: chunks of a CSV file that is never read whole."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _last = threading.local()
 
 
 def lines_of(path: str, rows: int, separator: str | None = None) -> list[tuple[Lines, int]]:
-    """Pieces of so many rows each, and how many rows they have; the last may have fewer.
+    """Chunks of `rows` rows each, with their numbers of rows; the last may have fewer.
 
     Lines end where no quotation is open; empty ones do not count.
     """
@@ -66,14 +66,14 @@ def lines_of(path: str, rows: int, separator: str | None = None) -> list[tuple[L
     with open(path, "rb") as file:
         begin = file.read(MAX_HEADER)
     head = Header(begin, Path(path).name, separator)
-    given = head.options(begin) | {"header": None}
-    options = tuple(sorted(given.items(), key=lambda item: item[0]))
-    names, cuts = tuple(head.names), _cuts(path, rows, "quoting" not in given, int(head.named))
+    reading = head.options(begin) | {"header": None}
+    options = tuple(sorted(reading.items(), key=lambda item: item[0]))
+    names, cuts = tuple(head.names), _cuts(path, rows, "quoting" not in reading, int(head.named))
     return [(Lines(path, start, stop, names, options), count) for start, stop, count in cuts]
 
 
 def _cuts(path: str, rows: int, quoted: bool, skip: int) -> Iterator[tuple[int, int, int]]:
-    """Where pieces begin and end, and their rows, below `skip` lines of names."""
+    """Begin, end and rows of each chunk, below `skip` lines of names."""
     start, count = 0, -skip
     for stop in _ends(path, quoted):
         count += 1
@@ -112,7 +112,7 @@ def _holds_text(block: bytes, start: int, stop: int) -> bool:
 
 
 def floats_of(frame: Any, names: tuple[str, ...]) -> np.ndarray:
-    """Columns of numbers; a word among them is told with its column."""
+    """Columns of numbers; a word among them is named with its column."""
     import pandas as pd
 
     columns = []

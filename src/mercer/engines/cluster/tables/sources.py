@@ -9,7 +9,7 @@ from typing import Any
 from mercer.data.schema import DataError
 from mercer.engines.cluster.pieces import runs
 
-#: What the names of files that are read in pieces end in.
+#: What the names of files that are read in chunks end in.
 ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".txt": "csv", ".tsv": "tsv",
            ".tab": "tsv"}  # fmt: skip
 
@@ -18,17 +18,17 @@ def files_of(source: str) -> list[str]:
     """The files that a pattern, a folder or a name stands for, sorted."""
     path = Path(source)
     if path.is_dir():
-        found = [str(p) for p in path.iterdir() if p.suffix in ENDINGS]
+        files = [str(p) for p in path.iterdir() if p.suffix in ENDINGS]
     else:
-        found = glob.glob(source) or ([source] if path.exists() else [])
-    if not found:
+        files = glob.glob(source) or ([source] if path.exists() else [])
+    if not files:
         raise FileNotFoundError(f"no file matches {source!r}")
-    return sorted(found)
+    return sorted(files)
 
 
-def kind_of(files: list[str], given: str | None = None) -> str:
+def kind_of(files: list[str], format: str | None = None) -> str:
     """The one format of some files, by their names."""
-    kinds = {given or ENDINGS.get(Path(name.removesuffix(".gz")).suffix, "") for name in files}
+    kinds = {format or ENDINGS.get(Path(name.removesuffix(".gz")).suffix, "") for name in files}
     if len(kinds) == 1 and kinds <= {"csv", "tsv", "parquet"}:
         return kinds.pop()
     raise DataError(
@@ -38,7 +38,7 @@ def kind_of(files: list[str], given: str | None = None) -> str:
 
 
 def groups_of(outline: Any, rows: int) -> list[tuple[tuple[int, ...], int]]:
-    """Row groups that have about so many rows together."""
+    """Row groups that have about `rows` rows together."""
     sizes = [outline.row_group(i).num_rows for i in range(outline.num_row_groups)]
-    found = [(tuple(range(part.start, part.stop)), sum(sizes[part])) for part in runs(sizes, rows)]
-    return [(groups, size) for groups, size in found if size]
+    parts = [(tuple(range(part.start, part.stop)), sum(sizes[part])) for part in runs(sizes, rows)]
+    return [(groups, size) for groups, size in parts if size]

@@ -29,7 +29,7 @@ from mercer.gram.cpu.compiled import load_generated
 
 #: Rows and columns of a tile, columns of a step, buffers and warps; measured on an H200. The key:
 #: the kind of use, whether a panel's rows are kept, and their half-precision parts.
-_TILES = {
+_HOPPER_TILES = {
     ("vector", True, 1): (128, 64, 64, 3, 4),
     ("vector", True, 2): (128, 128, 64, 2, 4),
     ("vector", False, 1): (128, 256, 64, 4, 8),
@@ -54,7 +54,7 @@ def serves(gram: Any, kind: str, layouts: dict[int, ProductLayout], diagonal: An
         return False
     layout = layouts[0]
     use = kind, layout.kept, layout.parts
-    if use not in _TILES or (kind == "vector" and diagonal is not None):
+    if use not in _HOPPER_TILES or (kind == "vector" and diagonal is not None):
         return False
     if layout.width * layout.parts < _NARROWEST[kind]:
         return False
@@ -70,7 +70,7 @@ def _has_gluon() -> bool:
 
 def describe(gram: Any, kind: str, layout: ProductLayout) -> tuple[str, str]:
     """The tiles of a kind of product, in words, and what was generated for it."""
-    height, width, _, stages, warps = _TILES[kind, layout.kept, layout.parts]
+    height, width, _, stages, warps = _HOPPER_TILES[kind, layout.kept, layout.parts]
     tiles = f"tiles of {height} × {width} that stay on chip, {stages} steps ahead, {warps} warps"
     return tiles, _written(gram, layout)[0].text
 
@@ -106,7 +106,7 @@ def _launch(
     from mercer.engines.cuda.hopper.kernel import kernel
 
     written, numbers, functions = _written(gram, layout)
-    height, width, step, stages, warps = _TILES[kind, layout.kept, layout.parts]
+    height, width, step, stages, warps = _HOPPER_TILES[kind, layout.kept, layout.parts]
     step = min(step, layout.width)
     sides = [
         *_described(gram, x, layout, False, (height, step)),
@@ -132,7 +132,7 @@ def _launch(
 
 
 def _written(gram: Any, layout: ProductLayout) -> tuple[Rendered, torch.Tensor, Any]:
-    """What k is for a tile of products: its text, its numbers on the device, its functions."""
+    """k of a tile of products: its text, its numbers on the device, its functions."""
     key = ("hopper", layout)
     if key not in gram.shared:
         rows = gram.program.sources[0].rows

@@ -9,7 +9,7 @@ products t, is a generated function, `values`; what it needs besides is read bef
 and `of_columns`.
 
 `ring` below is: the buffers of the panel's rows, high and low parts; those of the columns; and the
-barriers that tell when a buffer is full. A panel's rows stay where one step holds them (KEPT).
+barriers that say when a buffer is full. A panel's rows stay where one step holds them (KEPT).
 """
 
 from __future__ import annotations

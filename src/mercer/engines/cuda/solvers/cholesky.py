@@ -18,17 +18,17 @@ from mercer._tiles import cut
 from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.memory import room_for
 from mercer.solvers.linear.factor import Factor, warn_condition, warn_indefinite
-from mercer.tuning import FEW_DIGITS
+from mercer.tuning import CORRECTIONS, FEW_DIGITS
 
 #: Columns of a block.
-BLOCK = 4096
-#: Corrections of a solution by its own residual, at most, and the residual that is good enough.
-REFINEMENTS, GOOD = 4, 1e-7
+FACTOR_COLUMNS = 4096
+#: The residual of a corrected solution that is good enough.
+GOOD = 1e-7
 #: A residual that is worth a word.
 ROUGH = 1e-3
 
 
-def cholesky_in_place(A: torch.Tensor, block: int = BLOCK) -> bool:
+def cholesky_in_place(A: torch.Tensor, block: int = FACTOR_COLUMNS) -> bool:
     """L in the lower triangle of A; False, with A spoiled, where A is not positive definite."""
     n = len(A)
     for part in cut(0, n, block):
@@ -47,7 +47,9 @@ def cholesky_in_place(A: torch.Tensor, block: int = BLOCK) -> bool:
     return True
 
 
-def solve_lower(L: torch.Tensor, B: torch.Tensor, block: int = BLOCK, first: int = 0) -> None:
+def solve_lower(
+    L: torch.Tensor, B: torch.Tensor, block: int = FACTOR_COLUMNS, first: int = 0
+) -> None:
     """L⁻¹B in place of B; rows of B before `first` are zero."""
     for rows in cut(first, len(L), block):
         before = slice(first, rows.start)
@@ -56,7 +58,7 @@ def solve_lower(L: torch.Tensor, B: torch.Tensor, block: int = BLOCK, first: int
         B[rows] = torch.linalg.solve_triangular(L[rows, rows], B[rows], upper=False)
 
 
-def solve_upper(L: torch.Tensor, B: torch.Tensor, block: int = BLOCK) -> None:
+def solve_upper(L: torch.Tensor, B: torch.Tensor, block: int = FACTOR_COLUMNS) -> None:
     """L⁻ᵀB in place of B."""
     for rows in reversed(list(cut(0, len(L), block))):
         if rows.stop < len(L):
@@ -66,7 +68,7 @@ def solve_upper(L: torch.Tensor, B: torch.Tensor, block: int = BLOCK) -> None:
 
 def columns_of_identity(like: torch.Tensor) -> Iterator[tuple[slice, torch.Tensor]]:
     """Blocks of columns of an identity matrix with the shape of another matrix."""
-    for part in cut(0, len(like), BLOCK):
+    for part in cut(0, len(like), FACTOR_COLUMNS):
         columns = torch.zeros_like(like[:, part])
         columns[part].fill_diagonal_(1.0)
         yield part, columns
@@ -80,7 +82,7 @@ class DeviceShifted:
         self.scale = None if scale is None else torch.as_tensor(scale, device=gram.device)
 
     def factor(self, alpha: float) -> Factor:
-        """By Cholesky, in double precision where single is not enough; by LU where K is not PSD."""
+        """Solve by Cholesky, in double precision if single is too coarse; by LU if K is not PSD."""
         with room_for(self.gram.points()):
             return self._factor(alpha)
 
@@ -134,7 +136,7 @@ class DeviceFactor:
         X = self._once(flat)
         size = flat.norm(dim=0).clamp_min(torch.finfo(torch.float64).tiny)
         best, kept = float("inf"), X
-        for _ in range(REFINEMENTS):
+        for _ in range(CORRECTIONS):
             residual = flat - self._of.times(X, self._alpha)
             worst = float((residual.norm(dim=0) / size).max())
             if not worst < 0.5 * best:

@@ -15,13 +15,18 @@ from mercer._arrays import host
 from mercer._linalg import mirror
 from mercer._tiles import cut
 from mercer.engines.cuda.memory import room_for
-from mercer.engines.cuda.solvers.cholesky import BLOCK, cholesky_in_place, solve_lower, solve_upper
+from mercer.engines.cuda.solvers.cholesky import (
+    FACTOR_COLUMNS,
+    cholesky_in_place,
+    solve_lower,
+    solve_upper,
+)
 
 
 def factorized(
     gram: Any, y: np.ndarray, noise: float, slopes: bool, scale: np.ndarray | None
 ) -> tuple[np.ndarray | None, float, Any]:
-    """What the function of this name in `mercer.solvers.evidence.exact` gives, W as a tensor."""
+    """The result of `mercer.solvers.evidence.exact`'s function of this name, W as a tensor."""
     with room_for(gram.points()):
         A = gram.in_double()
         if scale is not None:
@@ -40,11 +45,11 @@ def factorized(
             squares_of_inverse(A)
             A *= -0.5 * y.shape[1]
             A.addmm_(alpha, alpha.T, alpha=0.5)
-            mirror(A.T, BLOCK)
+            mirror(A.T, FACTOR_COLUMNS)
     return host(alpha), logdet, A if slopes else None
 
 
-def invert_lower(L: torch.Tensor, block: int = BLOCK) -> None:
+def invert_lower(L: torch.Tensor, block: int = FACTOR_COLUMNS) -> None:
     """L⁻¹ in the lower triangle in place of L, from the last block of columns to the first.
 
     Of a block of columns, (L⁻¹)₂₁ = −(L⁻¹)₂₂ L₂₁ (L₁₁)⁻¹, where (L⁻¹)₂₂ is there already.
@@ -59,7 +64,7 @@ def invert_lower(L: torch.Tensor, block: int = BLOCK) -> None:
             L[rows, part] = -(L[rows, stop : rows.stop] @ below[: rows.stop - stop])
 
 
-def squares_of_inverse(L: torch.Tensor, block: int = BLOCK) -> None:
+def squares_of_inverse(L: torch.Tensor, block: int = FACTOR_COLUMNS) -> None:
     """LᵀL, its lower triangle, in place of L: a block of rows needs only itself and those below."""
     for part in cut(0, len(L), block):
         L[part, : part.stop] = L[part.start :, part].T @ L[part.start :, : part.stop]

@@ -11,24 +11,21 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import torch
 
-from mercer.engines.cuda.gram import CudaGram
+from mercer.engines.cuda.gram import K_SHARE, CudaGram
 from mercer.engines.cuda.solvers.smo_triton import add_image
 
 if TYPE_CHECKING:
     from mercer.engines.cuda.solvers.svm_batch import Batch
 
-#: The share of the limit that all of K may take; otherwise it is computed when it is asked for.
-KEPT = 2 / 3
-
 
 def kernel_rows(gram: CudaGram, limit: int) -> KernelRows:
     """K, kept or computed when it is needed, as the limit allows."""
     size = gram.shape[0] ** 2 * gram.dtype.itemsize
-    return KeptRows(gram) if size <= KEPT * limit else ComputedRows(gram)
+    return KeptRows(gram) if size <= K_SHARE * limit else ComputedRows(gram)
 
 
 class KernelRows(Protocol):
-    """What problems that are solved together ask of K; all of `rows` are rows of the Gram."""
+    """Rows of K for problems that are solved together; all of `rows` are rows of the Gram."""
 
     #: Bytes on the device.
     held: int
@@ -110,7 +107,7 @@ def doubles_are_fast(device: torch.device) -> bool:
 def changes_first(
     changed: torch.Tensor, change: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """What did change before what did not, and how many did, for every problem."""
+    """Order changed variables before the others, and count them, for every problem."""
     order = torch.argsort((change == 0).to(torch.int8), dim=1, stable=True)
     count = (change != 0).sum(dim=1, dtype=torch.int32)
     return changed.gather(1, order), change.gather(1, order), count

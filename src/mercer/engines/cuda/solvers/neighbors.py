@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -10,16 +10,15 @@ import torch
 from mercer._arrays import host
 from mercer._tiles import cut
 from mercer.engines.cuda import make
-from mercer.engines.cuda.gram import CudaGram
+from mercer.engines.cuda.gram import PANEL, CudaGram
 from mercer.engines.cuda.memory import room_for
 from mercer.engines.cuda.ops import apply_steps, widened
 from mercer.formula.ranking import SPARE, Ranking
 from mercer.solvers.neighbors.search import Neighbors
 
-#: Elements of K, and of differences, that are at hand at a time.
-BLOCK = 1 << 28
-#: Bytes for each of them: the differences are in double precision, and so is what they are from.
-BYTES = 64
+#: Bytes for each element of K that is at hand: the differences are in double precision, and so is
+#: what they are from.
+ENTRY_BYTES: Final = 64
 
 
 def nearest(rank: Ranking, X: Any, Z: Any, k: int, own: np.ndarray | None) -> Neighbors:
@@ -56,7 +55,7 @@ def _nearest_here(
     n, m = gram.shape
     # Another block may hold a row's own point: then none of these is left out.
     mine = None if own is None else torch.as_tensor(_within(own, columns), device=gram.device)
-    room = int(min(BLOCK, gram.limit_bytes // BYTES))
+    room = int(min(PANEL, gram.limit_bytes // ENTRY_BYTES))
     # Differences of sparse rows would be dense: their distances are taken from the product.
     if rank.by_distance and gram.generated:
         rows = rank.statistic.value

@@ -1,4 +1,4 @@
-"""Φ = K(X, centers) on a device: kept there where it fits, made anew in pieces where not."""
+"""Φ = K(X, centers) on a device: kept there where it fits, made anew in chunks where not."""
 
 from __future__ import annotations
 
@@ -10,13 +10,10 @@ import torch
 
 from mercer._progress import progress
 from mercer._tiles import cut
-from mercer.engines.cuda.gram import CudaGram
+from mercer.engines.cuda.gram import PANEL, CudaGram
 from mercer.engines.cuda.streamed import StreamedGram
 from mercer.gram.base import Gram
 from mercer.solvers.linear.panels import Normal, Panels
-
-#: Bytes of Φ in double precision that are made at a time, at most.
-PIECE = 4 << 30
 
 
 class DevicePanels(Panels):
@@ -60,7 +57,7 @@ class DevicePanels(Panels):
             yield rows, self.gram.tensor(rows) if self.kept is None else self.kept[rows]
 
     def _step(self) -> int:
-        room = min(PIECE, self.gram.limit_bytes // 8)
+        room = min(8 * PANEL, self.gram.limit_bytes // 8)
         return int(max(1, min(self.shape[0], room // (8 * self.shape[1]))))
 
     def each(self, body: Callable[[slice, Any], None], what: str, copies: int = 1) -> None:
@@ -142,5 +139,5 @@ class StreamedPanels(DevicePanels):
 
 
 def panels(gram: Gram) -> DevicePanels:
-    """Of rows that are there, or of rows that pass by."""
+    """Panels of rows on the device, or of rows that are streamed."""
     return (DevicePanels if gram.resident else StreamedPanels)(gram)

@@ -18,14 +18,11 @@ import torch
 
 from mercer._arrays import host
 from mercer._tiles import cut
-from mercer.engines.cuda.gram import PANEL, CudaGram
+from mercer.engines.cuda.gram import K_SHARE, PANEL, CudaGram
 from mercer.engines.cuda.solvers.perceptron_walk import Table, TableWalk, block_rows
 from mercer.solvers.online.rounding_bounds import Part, Sizes
 from mercer.solvers.online.rule import TIE, Rule
 from mercer.solvers.online.run import Journal, Tally
-
-#: The share of the memory limit that K may take.
-SHARE = 0.5
 
 
 class DevicePerceptron:
@@ -64,7 +61,7 @@ class DevicePerceptron:
             (there(given), there(sizes.reach), there(np.abs(given))),
         )
         item = gram.torch_dtype.itemsize
-        affordable = math.isqrt(int(SHARE * gram.limit_bytes) // item)
+        affordable = math.isqrt(int(K_SHARE * gram.limit_bytes) // item)
         self._span = min(n, max(block_rows(rule.outputs), affordable))
         if self._span == n:
             self._all.K = self._block(torch.arange(n, device=device))

@@ -25,7 +25,7 @@ from mercer.engines.cuda.triton_launch import current
 #: Scores in registers: rows of a block times outputs.
 SCORES = 8192
 #: Rows of a block at most.
-ROWS = 512
+STRIP_ROWS = 512
 #: Scores that a program of the second kind holds.
 APPLIED = 1024
 
@@ -171,11 +171,11 @@ def _apply(  # type: ignore[no-untyped-def]
 def block_rows(outputs: int) -> int:
     """Examples whose scores fit one program."""
     width = 1 << (max(outputs, 1) - 1).bit_length()
-    return max(16, min(ROWS, SCORES // width))
+    return max(16, min(STRIP_ROWS, SCORES // width))
 
 
 def _options(rule: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What both programs are compiled for."""
+    """The constants that both programs are compiled for."""
     ranked, positive, first, _ = rule.numbers
     rows, width = block_rows(rule.outputs), 1 << (max(rule.outputs, 1) - 1).bit_length()
     kinds = {"RANKED": ranked, "POSITIVE": positive, "FIRST": first, "BIAS": rule.bias}
@@ -246,7 +246,7 @@ class TableWalk:
                 )
 
     def log(self) -> Log:
-        """What was done so far."""
+        """The updates and visits so far."""
         made, visits, _ = self._counts.tolist()
         loss, updates = self._sums.tolist()
         return Log(host(self._found[:made]), host(self._units[:made]), visits, loss, int(updates))

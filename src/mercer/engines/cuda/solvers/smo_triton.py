@@ -19,8 +19,8 @@ from mercer.engines.cuda.solvers.working_block import TAU, Block
 
 #: Warps that share the variables of a working set: few, because every reduction joins them.
 WARPS = 8
-#: Columns and rows of K that `add_image` takes at a time.
-COLUMNS, ROWS = 256, 16
+#: Rows and columns of K that `add_image` takes at a time.
+IMAGE_TILE = 16, 256
 
 
 @triton.jit
@@ -157,7 +157,7 @@ def add_image(
     """image[p] += Σ_w change[p, w] K[changed[p, w], rows[p]] over the first `count[p]` of them."""
     problems, width = image.shape
     size = changed.shape[1]
-    _add_image[(problems, -(-width // COLUMNS))](
+    _add_image[(problems, -(-width // IMAGE_TILE[1]))](
         K, image, rows, changed, change, count, K.shape[1], width, size,
-        COLUMNS, min(ROWS, size), num_warps=4,
+        IMAGE_TILE[1], min(IMAGE_TILE[0], size), num_warps=4,
     )  # fmt: skip

@@ -41,18 +41,18 @@ from mercer.engines.cuda.triton_launch import current
 from mercer.solvers.quadratic.problem import Quadratic, Solution, Task
 
 #: Variables of a working set: at most, and at least where memory is short.
-LARGEST, SMALLEST = 2048, 64
+WORKING_SET, LEAST_WORKING_SET = 2048, 64
 #: It grows, up to this, while more variables are on the move than it holds.
-CROWDED = 4096
+CROWDED_SET = 4096
 #: How far a turn closes the gap of W, relative to the gap over all rows.
 INNER = 0.2
 #: A turn takes at most this many steps for each variable of W, then Newton's steps go on.
 STEPS = 2
 #: Problems side by side, at most.
-TOGETHER = 1024
+SIDE_BY_SIDE = 1024
 #: Turns without a gain in the objective (by this part of it) after which a problem is given up:
 #: its gap is at the rounding of K.
-PATIENCE, GAIN = 30, 1e-11
+PATIENT_TURNS, GAIN = 30, 1e-11
 
 
 def solve_all(
@@ -81,8 +81,8 @@ def solve_all(
 
 
 def _size_of(variables: int) -> int:
-    """Of a working set for so many variables, where memory is not short."""
-    return max(SMALLEST, min(LARGEST, 1 << (variables - 1).bit_length()))
+    """The size of a working set for n variables, where memory is not short."""
+    return max(LEAST_WORKING_SET, min(WORKING_SET, 1 << (variables - 1).bit_length()))
 
 
 def _batches(
@@ -95,7 +95,7 @@ def _batches(
     while order:
         variables = problems[order[0]].linear.size
         size = _size_of(variables)
-        while size > SMALLEST and _bytes(size, variables, item) > room:
+        while size > LEAST_WORKING_SET and _bytes(size, variables, item) > room:
             size //= 2
         need = _bytes(size, variables, item)
         if need > room:
@@ -104,7 +104,7 @@ def _batches(
                 f"the device for its working set, and {show_bytes(max(0, room))} of the memory "
                 "limit are left. Raise it with mercer.set_config(memory=…)."
             )
-        many = int(min(TOGETHER, room // need))
+        many = int(min(SIDE_BY_SIDE, room // need))
         plan.append((order[:many], size))
         order = order[many:]
     return plan
@@ -167,7 +167,7 @@ class _Run:
         gained = now.objective < batch.best - GAIN * now.objective.abs()
         batch.idle = torch.where(gained, 0, batch.idle + 1)
         batch.best = torch.minimum(batch.best, now.objective)
-        done = (now.gap <= tol) | (batch.idle > PATIENCE) | (batch.steps == 0)
+        done = (now.gap <= tol) | (batch.idle > PATIENT_TURNS) | (batch.steps == 0)
         return done | (batch.n_iter >= max_iter) if max_iter >= 0 else done
 
     def _improve(self, now: Measure, tol: float, max_iter: int, turn: int) -> None:
@@ -175,7 +175,7 @@ class _Run:
         batch, most = self.batch, self.size
         variables = batch.a.shape[1]
         room = self.room / len(batch)
-        while most < CROWDED and _bytes(2 * most, variables, self.item) <= room:
+        while most < CROWDED_SET and _bytes(2 * most, variables, self.item) <= room:
             most *= 2
         chosen = choose(batch, now, self.size, most, tol, turn)
         size = chosen.shape[1]

@@ -145,7 +145,7 @@ def measure(batch: Batch) -> Measure:
 
 
 def _middle(top: torch.Tensor, bottom: torch.Tensor) -> torch.Tensor:
-    """Between the bounds that the variables at their bounds leave; whatever bound there is."""
+    """The middle of the interval that variables at their bounds leave, or its only end."""
     both = torch.where(top.isfinite(), top, bottom), torch.where(bottom.isfinite(), bottom, top)
     middle = (both[0] + both[1]) / 2
     return torch.where(middle.isfinite(), middle, 0.0)
@@ -167,7 +167,7 @@ def choose(batch: Batch, now: Measure, size: int, most: int, tol: float, turn: i
     below = torch.where(now.low, -now.excess, -torch.inf)
     first = turn == 0 and not bool((batch.a != 0).any())
     if first:
-        # At zero all examples of a class look alike: a sample tells most. The seed is fixed, so
+        # At zero all examples of a class look alike: a sample shows most. The seed is fixed, so
         # that the same data gives the same model.
         device = batch.a.device
         draw = torch.Generator(device).manual_seed(0)
@@ -198,7 +198,7 @@ def choose(batch: Batch, now: Measure, size: int, most: int, tol: float, turn: i
 
 
 def gather(batch: Batch, chosen: torch.Tensor, source: KernelRows) -> Block:
-    """What SMO takes. Variables that fill up W without having been chosen are held still."""
+    """The arguments of SMO. Variables that fill up W without having been chosen are held still."""
     n = batch.rows.shape[1]
     rows = batch.rows.gather(1, chosen % n)
     K = source.block(rows, twins=batch.linear.shape[1] > n)

@@ -6,13 +6,14 @@ SMO itself is one launch of `smo_triton`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import torch
 
 from mercer.solvers.quadratic.free_newton import step
 
 #: What stands for a curvature that is not positive (LIBSVM's value).
-TAU = 1e-12
+TAU: Final = 1e-12
 
 
 @dataclass
