@@ -368,7 +368,7 @@ def test_the_best_kernel_stands_beside_the_best_rival_with_its_uncertainty(moons
 def test_folds_are_those_that_have_decided(monkeypatch):
     from mercer.selection import choice
 
-    monkeypatch.setattr(choice, "CHOOSING_ROWS", 100)
+    monkeypatch.setattr(choice, "CHOICE_ROWS", 100)
     X, y = data.moons(300)
     board = few(Dataset.of(X, y), learners=["ridge"], rivals=["linear"], budget=1000)
     assert board.folds.startswith("decided on 100 rows held out, by fits on 266")
