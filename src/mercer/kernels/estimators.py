@@ -185,12 +185,13 @@ class KernelParams:
 
     def _given_kernel(self) -> Kernel:
         """The kernel as it was given, its widths still to be chosen by the data."""
-        meant = next((name for name in _FIRST if hasattr(self, name)), None)
-        if meant and is_number(self.kernel):
-            raise TypeError(
-                f"the first argument of {type(self).__name__} is the kernel, got {self.kernel!r}: "
-                f"{meant}={self.kernel!r}?"
-            )
+        number = not isinstance(self.kernel, Kernel) and is_number(self.kernel)
+        for meant in _FIRST if number else ():
+            if hasattr(self, meant):
+                raise TypeError(
+                    f"the first argument of {type(self).__name__} is the kernel, got "
+                    f"{self.kernel!r}: {meant}={self.kernel!r}?"
+                )
         return as_kernel(self.kernel, **{name: getattr(self, name, None) for name in self._beside})
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

@@ -159,7 +159,7 @@ def query_weights(model: Any, query: float, ax: Any = None) -> Any:
     bump = low + 0.22 * np.ptp(t) * weights[order] / weights.max()
     ax.fill_between(x[order], low, bump, color=color_of(4), alpha=0.45, linewidth=0, label="rₙ")
     ax.axvline(query, color=QUIET, linewidth=1, linestyle=":")
-    if getattr(model, "degree", 0) == 1:
+    if getattr(model, "local_degree", 0) == 1:
         line = np.polynomial.Polynomial.fit(x, t, 1, w=np.sqrt(weights))
         half = np.sqrt(weights @ (x - query) ** 2)
         part = np.array([query - 1.5 * half, query + 1.5 * half])
