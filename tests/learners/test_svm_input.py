@@ -186,7 +186,7 @@ def test_identical_fits_are_identical(sample):
     ("options", "error", "match"),
     [
         ({"kernel": "gausian()"}, ValueError, "gausian"),
-        ({"kernel": 3}, TypeError, "kernel must be"),
+        ({"kernel": 3}, TypeError, "is the kernel, got 3: C=3"),
     ],
 )
 def test_impossible_options(options, error, match, sample):

@@ -42,7 +42,7 @@ def _suggesting(init: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(init)
     def checked(self: Any, *values: Any, **named: Any) -> None:
-        former = getattr(self, "_former", {})
+        former = getattr(self, "former_spellings", {})
         if not former.keys().isdisjoint((*known[: len(values)], *named)):
             by_position = modern(type(self), dict(zip(known, values, strict=False)))
             values = (*by_position.values(), *values[len(known) :])
@@ -93,7 +93,7 @@ def estimator(cls: C) -> C:
     values = {f.name: f.metadata.get("was", _NEVER) for f in fields(given)}
     spelled = {name: (was, "auto") for name, was in values.items() if was is not _NEVER}
     if former or spelled:
-        given._former = former | spelled
+        given.former_spellings = former | spelled
         given.set_params = _set_modern(given.set_params)
         for name, now in former.items():
             setattr(given, name, _former_name(name, now))

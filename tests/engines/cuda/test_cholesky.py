@@ -28,7 +28,7 @@ def positive():
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks of 8 where the module's own number is read."""
-    monkeypatch.setattr(cholesky, "BLOCK", 8)
+    monkeypatch.setattr(cholesky, "FACTOR_COLUMNS", 8)
 
 
 @pytest.mark.parametrize("block", [1, 8, 44, 45, 100])

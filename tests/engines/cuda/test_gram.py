@@ -104,7 +104,7 @@ FORMULAS = {
     """,
     "more near pairs than the list holds": """
         from mercer.engines.cuda import near_pairs
-        near_pairs.FEWEST, near_pairs.SHARE = 10, 0.0
+        near_pairs.FEWEST_NEAR, near_pairs.NEAR_PAIR_SHARE = 10, 0.0
         X = np.repeat(rng.normal(size=(5, 20)), 12, axis=0).astype(np.float32)
         x, v = torch.tensor(X, device=DEVICE), rng.normal(size=60)
         for kernel in (Laplacian(0.2), Laplacian(0.2) + 0.1 * Linear()):

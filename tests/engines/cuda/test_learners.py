@@ -84,7 +84,7 @@ for options in [
     {"solver": "primal", "kernel": Polynomial(2, 1.0)},
 ]:
     for w in (None, weights):
-        options = {"kernel": k, "alpha": 0.1, **options}
+        options = {"kernel": k, "alpha": "auto" if "alphas" in options else 0.1, **options}
         a = KernelRidge(**options).fit(T, there(Y), w)
         b = KernelRidge(**options).fit(wide, Y, w)
         assert a.solver_ == b.solver_
@@ -193,7 +193,7 @@ same(a.distances(q), b.distances(Q[:9].astype(float)))
 """,
     "perceptron": """
 import mercer.engines.cuda.solvers.perceptron_walk as walk
-walk.ROWS = 32
+walk.STRIP_ROWS = 32
 X = rng.integers(-2, 3, size=(40, 3)).astype(np.float32)
 T, c = there(X), (X[:, 0] + X[:, 1] > 0).astype(int) + (X[:, 2] > 0.5)
 for t, options in [

@@ -40,7 +40,7 @@ def same(a, b):
 
 CASES = {
     "blocks": """
-perceptron_walk.ROWS = 16
+perceptron_walk.STRIP_ROWS = 16
 X = rng.integers(-2, 3, size=(36, 3)).astype(np.float32)
 orders = [rng.permutation(36), slice(0, 36)]
 for outputs, ranked, other in ((1, False, True), (3, False, False), (3, True, True)):
@@ -86,8 +86,8 @@ for outputs, ranked in ((1, False), (3, False), (3, True)):
     same(a, b)
 """,
     "K of a span of rows at a time": """
-perceptron_walk.ROWS = 16
-perceptron.SHARE = 1e-12
+perceptron_walk.STRIP_ROWS = 16
+perceptron.K_SHARE = 1e-12
 perceptron.PANEL = gram.PANEL = 256
 X = rng.integers(-2, 3, size=(50, 3)).astype(np.float32)
 for outputs, ranked in ((1, False), (3, True)):

@@ -211,7 +211,7 @@ def test_k_that_does_not_fit_is_computed_as_it_is_needed(noisy, small_sets, monk
     X, t, signs = noisy
     gram = CudaGram(KERNEL, torch.as_tensor(X, device=DEVICE))
     assert isinstance(kernel_rows.kernel_rows(gram, 400_000), kernel_rows.ComputedRows)
-    assert isinstance(kernel_rows.kernel_rows(gram, 600_000), kernel_rows.KeptRows)
+    assert isinstance(kernel_rows.kernel_rows(gram, 700_000), kernel_rows.KeptRows)
     part = np.arange(20, 80)
     problem = c_svc(signs[part], np.ones(len(part)))
     with mercer.config(memory=400_000):

@@ -179,7 +179,7 @@ class Chunks:
         >>> import numpy as np
         >>> rows = Chunks.of(np.zeros((100, 2)), step=25)
         >>> print(rows.plan("gaussian(1)", 10).check())  # doctest: +ELLIPSIS
-        100 rows in 4 chunks, 1 task of up to 100 rows, ...
+        100 rows in 4 pieces, 1 task of up to 100 rows, ...
         """
         from mercer.engines.cluster.gram import ChunkGram
         from mercer.engines.cluster.sums import center_panels
