@@ -21,7 +21,8 @@ def modern(cls: Any, values: Mapping[str, Any], say: bool = True) -> dict[str, A
     """Parameters of an estimator by their present names and values; warns of each that changed.
 
     `cls.former_spellings` maps a former name to the present one, and a parameter to its former
-    value and the present one. None stays None, as scikit-learn wants it; learners read it as "auto".
+    value and the present one. None stays None, as scikit-learn wants it: learners take it for
+    "auto".
     """
     former: Mapping[str, Any] = getattr(cls, "former_spellings", {})
     result: dict[str, Any] = {}
