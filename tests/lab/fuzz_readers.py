@@ -54,8 +54,8 @@ class Page:
         assert b" 101 " in head, head
 
     def send(self, text, kind=1):
-        """A frame of text (1) or bytes (2), masked with zeros."""
-        data = text.encode()
+        """A frame of text (1), bytes (2) or a pong (10), masked with zeros."""
+        data = text.encode() if isinstance(text, str) else text
         size = len(data)
         length = bytes([128 | size]) if size < 126 else b"\xfe" + size.to_bytes(2, "big")
         self.socket.sendall(bytes([128 | kind]) + length + bytes(4) + data)
@@ -69,7 +69,7 @@ class Page:
             )
             data = self._exactly(size)
             if first & 15 == 9:  # a ping, which a browser answers
-                self.send(data.decode(), 10)
+                self.send(data, 10)
             if first & 15 == 2:
                 return json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")])
 
