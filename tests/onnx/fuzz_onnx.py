@@ -104,8 +104,8 @@ def agreement(name, model, method, new, got, clear):
     close = CLOSE[str(got.dtype)]
     largest = max(np.abs(want).max(initial=0.0), 1e-9)
     size = largest + (noise(model, new) + rounded_distances(model, new) * largest) / close
-    if want.size and size > np.finfo(got.dtype).max:
-        return clear  # no such number there
+    if want.size and size > np.finfo(got.dtype).max:  # no such number there, or nothing but noise
+        return clear & (largest > np.finfo(got.dtype).max)
     off = ~(np.abs(got - want) <= close * size)
     off = off.reshape(len(new), -1).any(axis=1) & (clear | (not hasattr(model, "kneighbors")))
     if off.any():
@@ -126,9 +126,10 @@ def noise(model, new):
 
 
 def rounded_distances(model, new):
-    """What the rounding of far distances comes to in the weights of a smoother, as a share."""
+    """What the rounding of far distances comes to in weights that kernels give, as a share."""
+    weighs = hasattr(model, "bandwidth_") or getattr(model, "weights", None) == "kernel"
     far = np.abs(new).max(initial=0.0) * np.finfo(float).eps
-    return 4.0 * far / model.bandwidth_ if hasattr(model, "bandwidth_") else 0.0
+    return 4.0 * far / getattr(model, "bandwidth_", 1.0) if weighs else 0.0
 
 
 def told_apart(model, new):
