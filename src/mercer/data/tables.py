@@ -27,7 +27,7 @@ FIELD_COST = 24
 SEPARATORS = (",", "\t", ";", "|")
 #: How public tables write a missing value, besides what pandas knows: "", NA, NaN, null, …
 MISSING = ["?"]
-#: Missing too, but in columns of words: "-" stands beside "+" there, or means "none".
+#: Missing in columns of numbers, dates and truths. Among words each is a word: "-" beside "+".
 DASHES = ["-", "--"]
 
 
@@ -94,7 +94,7 @@ def frame_from_text(
 
 
 def _without_dashes(column: Any) -> Any:
-    """The column with its dashes as missing values; one of words as it is."""
+    """Return the column with its dashes as missing values, or as it is if it holds words."""
     pd = pandas()
     dashes = column.isin(DASHES)
     if not dashes.any():
