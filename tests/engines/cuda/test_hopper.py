@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -39,15 +40,15 @@ from mercer.gram.cpu.compiled import load_generated
 
 text = {text!r}
 module = load_generated(text)
-height, width, step, stages, warps = hopper._HOPPER_TILES[{key!r}]
+height, width, step, stages, warps = {tiles}
 rows = lambda n: f"tensordesc<fp16[{{n}}, {{step}}],{{block_layout(n, step)!r}}>"
 signature = dict(xh=rows(height), xl=rows(height), zh=rows(width), zl=rows(width))
 signature |= dict.fromkeys(("rx", "rz", "numbers", "diagonal", "v", "out"), "*fp32")
 signature |= dict.fromkeys(("n", "m", "height", "breadth", "length", "room"), "i32")
 signature |= dict(pairs="*i64", found="*i64")
 fixed = dict(
-    of_rows=module.of_rows, of_columns=module.of_columns, values=module.values,
-    is_near=module.is_near, without_near=module.without_near, REPAIRED={repaired},
+    of_rows=module.of_rows, of_columns=module.of_columns, distances=module.distances,
+    values=module.values, is_near=module.is_near, far=module.far, REPAIRED={repaired},
     KIND={key[0]!r}, SQUARE={key[0]!r} == "symmetric", KEPT={key[1]}, PARTS={key[2]},
     STEPS=1 if {key[1]} else 3, STAGES=stages, num_warps=warps,
 )
@@ -79,11 +80,13 @@ def test_the_loop_compiles_without_a_device(key, kernel):
     repaired = isinstance(kernel, Laplacian)
     gram = CudaGram(kernel, rows_of(64 if key[1] else 200, 20, 0))
     assert bool(gram.near) == repaired
-    text = render_values(gram.program, layouts_of(gram)[0], 1.0).text
+    layout = layouts_of(gram)[0]
+    text = render_values(gram.program, layout, 1.0).text
+    tiles = hopper._tiles(key[0], replace(layout, parts=key[2]))
     source = Path(hopper.__file__).parents[4]
     environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
     run = subprocess.run(
-        [sys.executable, "-c", COMPILE.format(text=text, key=key, repaired=repaired)],
+        [sys.executable, "-c", COMPILE.format(text=text, key=key, tiles=tiles, repaired=repaired)],
         env=environment | {"PYTHONPATH": str(source)}, capture_output=True, text=True,
     )  # fmt: skip
     assert run.stdout.split() == ["True", "True"], run.stderr[-2000:]

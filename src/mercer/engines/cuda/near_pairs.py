@@ -2,9 +2,10 @@
 
 ‖x‖² + ‖z‖² − 2x·z is off by a few rounding units of ‖x‖². A kernel with a kink at 0, such as
 exp(−‖x − z‖), changes with the root of that where x is close to z, and only there. So a generated
-kernel takes all distances from the product, counts 0 for the pairs below a distance, and lists
-them; here their k is computed from x − z and added. The distance is that from which on the error of
-the product changes k by less than what is promised (`mercer.gram.accuracy.steady_from`).
+kernel takes all distances from the product, counts the pairs below a distance as if they were at
+twice as much, and lists them; here the difference to k from x − z is added. The distance is that from which on
+the error of the product changes k by less than what is promised
+(`mercer.gram.accuracy.steady_from`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from mercer.engines.cuda.torch_blocks import values_of_pairs
 #: Pairs that are listed at most: a share of all, between two numbers. Where there are more, all
 #: distances are computed from differences. By the bytes that are read, and not measured: a listed
 #: pair takes as long as some hundred others.
-NEAR_PAIR_SHARE, FEWEST_NEAR, MOST_NEAR = 1 / 256, 1 << 16, 1 << 24
+NEAR_PAIR_SHARE, FEWEST_NEAR, MOST_NEAR = 1 / 4096, 1 << 16, 1 << 24
 
 
 class Near(NamedTuple):
@@ -62,6 +63,7 @@ def mended(
         if V is None:
             out[i, j] = k
             continue
+        k -= values_of_pairs(gram, x, z, i, j, as_counted=True)
         out.index_add_(0, i, k[:, None] * V[j])
         if kind == "symmetric":
             out.index_add_(0, j, k[:, None] * V[i])

@@ -63,9 +63,11 @@ def _distances(gram: Any, node: Formula, x: DeviceSide, z: DeviceSide) -> torch.
 
 
 def values_of_pairs(
-    gram: Any, x: DeviceSide, z: DeviceSide, i: torch.Tensor, j: torch.Tensor
-) -> torch.Tensor:
-    """k of row i of x and row j of z, for indices of the same length."""
+    gram: Any, x: DeviceSide, z: DeviceSide, i: torch.Tensor, j: torch.Tensor,
+    as_counted: bool = False,
+) -> torch.Tensor:  # fmt: skip
+    """k of row i of x and row j of z, for indices of the same length; `as_counted`: as a
+    kernel counts near pairs before they are mended."""
     known: dict[Formula, Any] = {}
     for at, source in enumerate(gram.program.sources):
         if source.kind == "product":
@@ -74,6 +76,8 @@ def values_of_pairs(
             a, b = x.numbers(source.rows)[i], z.numbers(source.rows)[j]
             plain = source.node.op == "sqdist"
             tile = squared_norms(a - b) if plain else differences(source.node, a, b, True)
+            if as_counted and source.kind == "repaired":
+                tile.fill_(2 * gram.near[source.rows].below)
         known[Formula("tile", value=at)] = tile
     rows = [v[i] for v in x.values]
     return torch.zeros_like(rows[0]) + _epilogue(gram, known, rows, [v[j] for v in z.values])

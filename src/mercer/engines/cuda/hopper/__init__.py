@@ -63,6 +63,15 @@ def serves(gram: Any, kind: str, layouts: dict[int, ProductLayout], diagonal: An
     return _has_gluon() and _runs.get((kind, layout, _written(gram, layout)[0].text), True)
 
 
+def _tiles(kind: str, layout: ProductLayout) -> tuple[int, int, int, int, int]:
+    """The tiles of a kind of product: where near pairs are looked for, row values take the
+    registers of half a tile."""
+    height, width, step, stages, warps = _HOPPER_TILES[kind, layout.kept, layout.parts]
+    return (height, min(width, 128), step, stages, 8) if layout.norms else (
+        height, width, step, stages, warps
+    )  # fmt: skip
+
+
 @cache
 def _has_gluon() -> bool:
     return importlib.util.find_spec("triton.experimental.gluon") is not None
@@ -70,7 +79,7 @@ def _has_gluon() -> bool:
 
 def describe(gram: Any, kind: str, layout: ProductLayout) -> tuple[str, str]:
     """The tiles of a kind of product, in words, and what was generated for it."""
-    height, width, _, stages, warps = _HOPPER_TILES[kind, layout.kept, layout.parts]
+    height, width, _, stages, warps = _tiles(kind, layout)
     tiles = f"tiles of {height} × {width} that stay on chip, {stages} steps ahead, {warps} warps"
     return tiles, _written(gram, layout)[0].text
 
@@ -106,7 +115,7 @@ def _launch(
     from mercer.engines.cuda.hopper.kernel import kernel
 
     written, numbers, functions = _written(gram, layout)
-    height, width, step, stages, warps = _HOPPER_TILES[kind, layout.kept, layout.parts]
+    height, width, step, stages, warps = _tiles(kind, layout)
     step = min(step, layout.width)
     sides = [
         *_described(gram, x, layout, False, (height, step)),
@@ -140,7 +149,7 @@ def _written(gram: Any, layout: ProductLayout) -> tuple[Rendered, torch.Tensor, 
         written = render_values(gram.program, layout, scale)
         numbers = torch.tensor([*written.numbers, 0.0], dtype=torch.float32, device=gram.device)
         module = load_generated(written.text)
-        names = ("of_rows", "of_columns", "values", "is_near", "without_near")
+        names = ("of_rows", "of_columns", "distances", "values", "is_near", "far")
         functions = tuple(getattr(module, name) for name in names)
         gram.shared[key] = written, numbers, functions
     return gram.shared[key]  # type: ignore[no-any-return]

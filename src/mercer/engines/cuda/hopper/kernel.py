@@ -137,14 +137,14 @@ def _keep_panel(x, ring, panel, PARTS: gl.constexpr, STEPS: gl.constexpr):  # ty
 def kernel(  # type: ignore[no-untyped-def]
     xh, xl, zh, zl, rx, rz, numbers, diagonal, v, out, n, m, height, breadth, length,
     pairs, found, room,
-    of_rows: gl.constexpr, of_columns: gl.constexpr, values: gl.constexpr, is_near: gl.constexpr,
-    without_near: gl.constexpr,
+    of_rows: gl.constexpr, of_columns: gl.constexpr, distances: gl.constexpr,
+    values: gl.constexpr, is_near: gl.constexpr, far: gl.constexpr,
     KIND: gl.constexpr, SQUARE: gl.constexpr, KEPT: gl.constexpr,
     PARTS: gl.constexpr, STEPS: gl.constexpr, STAGES: gl.constexpr, REPAIRED: gl.constexpr,
     num_warps: gl.constexpr,
 ):  # fmt: skip
     """`KIND`: "vector" for K v, "symmetric" for K v by one triangle, "dense" for K itself.
-    `REPAIRED`: near pairs count 0 and are written to the list `pairs`, which has `room`."""
+    `REPAIRED`: near pairs are written to the list `pairs`, which has `room`."""
     BM: gl.constexpr = xh.block_type.shape[0]
     BN: gl.constexpr = zh.block_type.shape[0]
     x, z = (xh, xl), (zh, zl)
@@ -174,10 +174,25 @@ def kernel(  # type: ignore[no-untyped-def]
         if KIND != "dense":
             weights = gl.load(v + q)[None, :]
         t = _tile(x, z, ring, panel, first, tiles * STEPS, tile * STEPS, layout, KEPT, PARTS, STEPS)
-        k = values(t, rows, columns)
         if REPAIRED:
-            near = is_near(t, rows, columns) & ((q[None, :] > r[:, None]) | (not SQUARE))
-            k = without_near(k, near, pairs, found, room, r, q, n, m)
+            t = distances(t, rows, columns)
+            closest = gl.min(gl.min(t, 1), 0)
+            # Of every row the nearest pair of the tile is listed and moved away, until none is left
+            # or the list is full; wider lists of pairs would cost the registers of a whole tile.
+            while is_near(closest, rows, columns):
+                place = (q - first - tile * BN)[None, :]
+                least = gl.min((t.to(gl.int32, bitcast=True) & -BN) | place, 1)
+                near = is_near((least & -BN).to(gl.float32, bitcast=True), rows, columns)
+                nearest = least & (BN - 1)
+                t = gl.where(near[:, None] & (place == nearest[:, None]), far(t, rows, columns), t)
+                other = first + tile * BN + nearest
+                wanted = near & (r < n) & (other < m) & ((other > r) | (not SQUARE))
+                one = wanted.to(gl.int64)
+                at = gl.atomic_add(found + 0 * one, one, mask=wanted, sem="relaxed")
+                gl.store(pairs + at, r.to(gl.int64) * m + other, mask=wanted & (at < room))
+                full = gl.load(found, volatile=True) > room
+                closest = gl.where(full, far(t, rows, columns), gl.min(gl.min(t, 1), 0))
+        k = values(t, rows, columns)
         crossing = (first + tile * BN < (panel + 1) * BM) & (first + (tile + 1) * BN > panel * BM)
         if SQUARE:  # noqa: SIM102 - what is known when it is compiled, and what is not
             if crossing:
