@@ -158,7 +158,13 @@ class CudaGram(DeviceGram):
         #: The largest row value of each formula, by size.
         self.tops: dict[Formula, float] = largest_of(values)
         for rows, wanted in sides:
-            rows.values = tuple(values[f].to(self.torch_dtype) for f in wanted)
+            norms = {i: rows.cache.get(("whole norms", f.value[1])) for i, f in enumerate(wanted)
+                     if f.op == "prepared_norm"}  # fmt: skip
+            rows.whole = {i: whole for i, whole in norms.items() if whole is not None}
+            rows.values = tuple(
+                rows.whole[i][: rows.n] if i in rows.whole else values[f].to(self.torch_dtype)
+                for i, f in enumerate(wanted)
+            )
 
     def by_differences(self, x: DeviceSide, z: DeviceSide) -> CudaGram:
         """K of these rows, every distance that needs it computed from differences."""

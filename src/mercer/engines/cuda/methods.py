@@ -15,9 +15,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import torch
 
-from mercer.engines.cuda.half_precision import HALVES, ROUNDING, Exact, exact_scale
+from mercer.engines.cuda.half_precision import HALVES, ROUNDING, Exact, grid_step
 from mercer.engines.cuda.operands import NARROW_COLUMNS
-from mercer.engines.cuda.rows import DeviceSide, check_finite
+from mercer.engines.cuda.ops import NARROW
+from mercer.engines.cuda.rows import DeviceSide, check_finite, has_triton, runs_on
 from mercer.formula import Formula
 from mercer.formula.nodes import Input
 from mercer.gram.accuracy import (
@@ -28,6 +29,7 @@ from mercer.gram.accuracy import (
     steady_from,
     tolerates_rounding,
 )
+from mercer.gram.byte_rows import DISTINCT
 from mercer.gram.form import form_of
 from mercer.tuning import DIRECT_COLUMNS
 
@@ -82,26 +84,56 @@ class Choice:
         self.formula, self.x, self.z = formula, x, z
         self.precision, self.dtype = precision, dtype
         self.below: dict[Input, float] = {}
+        self.largest: dict[Input, Largest] = {}
+        self.exact: dict[Input, Exact] = {}
+        self.runs: bool = dtype == torch.float32 and has_triton() and runs_on(x.device)
         distances = form_of(formula).distances
-        for node in distances:
-            # A center off the halves that were given might need more digits than one half.
-            if x.matrices[node.value].dtype not in HALVES:
-                x.centers[node.value] = z.middle(node.value, dtype)
-        self.largest: dict[Input, Largest] = look(x, z)
-        if not all(math.isfinite(number) for found in self.largest.values() for number in found):
+        centered = {node.value for node in distances}
+        # A center off the halves that were given might need more digits than one half.
+        found = self._look(
+            {
+                key: (key in centered and m.dtype not in HALVES, self._step(key))
+                for key, m in x.matrices.items()
+            }
+        )
+        if not all(math.isfinite(number) for pair in self.largest.values() for number in pair):
             for side, name in ((z, "Z"), (x, "X"))[z.cache is x.cache :]:
                 check_finite(side.raw, name)
-        single = dtype == torch.float32
-        wide = [k for k, m in x.matrices.items() if m.shape[1] > NARROW_COLUMNS]
-        found = {k: exact_scale(x.matrices[k], z.matrices[k]) for k in wide if single}
-        self.exact: dict[Input, Exact] = {k: e for k, e in found.items() if e is not None}
+        for key, report in found.items():
+            if x.matrices[key].shape[1] > NARROW_COLUMNS:
+                self._hold(key, report, key in centered)
         self.methods: dict[Input, Method] = {n.value: self._method(n) for n in distances}
 
-    def _recenter(self, key: Input, center: torch.Tensor | None) -> None:
-        self.x.centers[key] = None if center is None else center.to(self.dtype)
-        for side in (self.x, self.z):
-            side.cache.pop(("norms", key), None)
-        self.largest |= look(self.x, self.z, [key])
+    def _step(self, key: Input) -> float:
+        """The step of numbers that are whole by their type; 0 of others."""
+        types = {side.matrices[key].dtype for side in (self.x, self.z)}
+        return float(all(t in NARROW and not t.is_floating_point for t in types))
+
+    def _look(self, wanted: dict[Input, tuple[bool, float]]) -> dict[Input, Any]:
+        """Center these inputs or not, and find their norms; a report where a kernel looked."""
+        if self.runs:
+            from mercer.engines.cuda.measure import measure
+
+            found = measure(self.x, self.z, wanted)
+            self.largest |= {key: Largest(r.of_x, r.of_z) for key, r in found.items()}
+            return dict(found)
+        for key, (center, _) in wanted.items():
+            self.x.centers[key] = self.z.middle(key, self.dtype) if center else None
+            for side in (self.x, self.z):
+                side.cache.pop(("norms", key), None)
+        self.largest |= look(self.x, self.z, wanted)
+        return {}
+
+    def _hold(self, key: Input, report: Any, centered: bool) -> None:
+        """Whether one half-precision part holds the numbers of an input without loss."""
+        x, z, step = self.x.matrices[key], self.z.matrices[key], self._step(key)
+        if not step and report.different <= DISTINCT and (step := grid_step(x, z)):
+            report = self._look({key: (centered, step)})[key]
+            step = 0.0 if report.flawed else step
+        if step:
+            self.exact[key] = Exact(1.0 / step, True, math.sqrt(report.center))
+        elif x.dtype in HALVES and z.dtype in HALVES and not report.flawed:
+            self.exact[key] = Exact(1.0, False)
 
     def _method(self, node: Formula) -> Method:
         """How ‖x − z‖² is computed; what else the choice says is brought into line with it."""
@@ -113,14 +145,12 @@ class Choice:
                 return Method("product", False, "halves as they are")
             del self.exact[key]
         elif exact is not None:
-            center = (self.z.middle(key, torch.float64) * exact.scale).round() / exact.scale
-            self._recenter(key, center)
-            raw = math.sqrt(max(self.largest[key])) + float(center.norm())
+            raw = math.sqrt(max(self.largest[key])) + exact.center
             ends, numbers = self.largest[key].ends(True, raw**2), np.dtype(np.float32)
             if not tolerates_rounding(self.formula, node, ends, ROUNDING / 2, numbers):
                 del self.exact[key]
         if self.x.centers.get(key) is None:
-            self._recenter(key, self.z.middle(key, self.dtype))
+            self._look({key: (True, 0.0)})
         # Where all split parts fit one product of tensor cores, full precision is kept.
         kind = "high" if columns <= NARROW_COLUMNS or key in self.exact else self.precision
         error, off, ends = self._error(node, kind)
@@ -131,7 +161,7 @@ class Choice:
             if distance < CANCELED * ends.centered:
                 self.below[key] = distance
                 return Method("repaired", True, "near pairs from differences")
-        self._recenter(key, None)
+        self._look({key: (False, 0.0)})
         return Method("direct", False, "differences: the product cancels")
 
     def _error(self, node: Formula, kind: str) -> tuple[float, float, Ends]:

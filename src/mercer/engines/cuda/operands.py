@@ -13,6 +13,7 @@ from typing import Any, Final
 import torch
 
 from mercer.engines.cuda.folding import Fold, folds_of
+from mercer.engines.cuda.rows import PADDING, extended, whole_tiles
 from mercer.engines.cuda.triton_source import ProductLayout
 from mercer.formula.nodes import Input
 
@@ -24,8 +25,6 @@ NARROW_COLUMNS: Final = 16 // 3
 _LONGEST_SPAN, TRIANGLE_LENGTH = 4096, 16384
 #: Blocks that keep every processor of an H200 busy, for K itself and for its products.
 _FEW_BLOCKS, _BLOCKS = 264, 1056
-#: Operands are padded to a multiple of the tallest and widest tile.
-PADDING: Final = 256
 
 
 def layouts_of(gram: Any) -> dict[int, ProductLayout]:
@@ -118,7 +117,7 @@ def product_length(panels: int, m: int, width: int) -> int:
 def output_of(
     kind: str, pairs: tuple[int, int], panels: int, width: int, V: Any, columns: int, device: Any
 ) -> tuple[torch.Tensor, torch.Tensor | None, int]:
-    """The result, V padded to whole tiles, and the columns of K that one block walks.
+    """The result, V (several vectors padded to whole tiles), and the columns of K that one block walks.
 
     `columns`: those of V with its padding; None for V stands for K itself.
     """
@@ -128,22 +127,12 @@ def output_of(
         return out, None, dense_length(panels, m, width)
     if kind == "symmetric":
         out = torch.zeros(n, dtype=torch.float32, device=device)
-        return out, filled(V, 1), TRIANGLE_LENGTH
+        return out, V.contiguous(), TRIANGLE_LENGTH
     # Blocks that share a panel have sums of their own, which are added afterwards.
     length = product_length(panels, m, width)
     shape = (-(-m // length), n, *(() if kind == "vector" else (columns,)))
     out = torch.empty(shape, dtype=torch.float32, device=device)
-    return out, filled(V, 1 if kind == "vector" else columns), length
-
-
-def whole_tiles(n: int) -> int:
-    return -(-n // PADDING) * PADDING
-
-
-def extended(vector: torch.Tensor) -> torch.Tensor:
-    """Row values up to whole tiles; the last one is repeated, so that k stays finite there."""
-    extra = whole_tiles(len(vector)) - len(vector)
-    return torch.cat([vector, vector[-1:].expand(extra, *vector.shape[1:])]).contiguous()
+    return out, V.contiguous() if kind == "vector" else filled(V, columns), length
 
 
 def filled(V: torch.Tensor, width: int) -> torch.Tensor:

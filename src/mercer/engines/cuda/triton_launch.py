@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
-import os
-from functools import cache
 from typing import Any
 
 import torch
 
 from mercer.engines.cuda import hopper, near_pairs
 from mercer.engines.cuda.operands import (
-    extended,
     layouts_of,
     output_of,
     prepare_products,
     scale_of,
     transposed,
-    whole_tiles,
 )
+from mercer.engines.cuda.rows import extended, has_triton, interpreted, runs_on, whole_tiles
 from mercer.engines.cuda.triton_source import (
     ProductLayout,
     Rendered,
@@ -40,16 +36,11 @@ def usable(gram: Any) -> bool:
     """Whether a generated kernel can serve: float32, Triton at hand, all operations known."""
     if gram.torch_dtype != torch.float32 or not gram.generated:
         return False
-    if not (gram.device.type == "cuda" or _interpreted()):
+    if not runs_on(gram.device):
         return False
     if "usable" not in gram.shared:
         gram.shared["usable"] = has_triton() and renderable(gram.program)
     return bool(gram.shared["usable"])
-
-
-@cache
-def has_triton() -> bool:
-    return importlib.util.find_spec("triton") is not None
 
 
 def describe(gram: Any) -> tuple[str, str]:
@@ -78,7 +69,7 @@ def _written(
     gram: Any, layouts: dict[int, ProductLayout], kind: str, ptx: bool | None = None
 ) -> Rendered:
     """The source of one kind of use."""
-    ptx = not _interpreted() if ptx is None else ptx
+    ptx = not interpreted() if ptx is None else ptx
     return render(gram.program, tuple(layouts.items()), kind, ptx, _few_columns(gram))
 
 
@@ -87,10 +78,6 @@ def _few_columns(gram: Any) -> tuple[tuple[int, int], ...]:
     sources = enumerate(gram.program.sources)
     widths = {i: gram._x.matrices[s.rows].shape[1] for i, s in sources if s.kind == "direct"}
     return tuple((i, width) for i, width in widths.items() if width <= FEW_COLUMNS)
-
-
-def _interpreted() -> bool:
-    return os.environ.get("TRITON_INTERPRET") == "1"
 
 
 def launch(
@@ -118,8 +105,8 @@ def launch(
 def _operands(gram: Any, written: Rendered, x: Any, z: Any) -> list[Any]:
     """Arguments of both operands: rows for every statistic, then row values."""
     operands = [o for i in range(len(gram.program.sources)) for o in _sides(gram, i, x, z)]
-    operands += [extended(x.values[i]) for i in written.row_x]
-    return operands + [extended(z.values[i]) for i in written.row_z]
+    operands += [x.padded(i) for i in written.row_x]
+    return operands + [z.padded(i) for i in written.row_z]
 
 
 def _sides(gram: Any, i: int, x: Any, z: Any) -> list[Any]:

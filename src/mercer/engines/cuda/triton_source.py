@@ -235,12 +235,12 @@ class Writer:
             self.emit("    return")
             self.emit("first = tl.maximum(first, (panel * BM // BN) * BN)")
         self.emit("r = panel * BM + tl.arange(0, BM)")
-        self.emit("# All operands are padded to whole tiles: nothing but the result needs a mask.")
+        self.emit("# All rows are padded to whole tiles: only vectors and the result need a mask.")
         for i in self.rows["x"]:
             self.emit(f"vx{i} = tl.load(rx{i} + r)[:, None]")
         self._kept_rows()
         if kind == "symmetric":
-            self.emit("own = tl.load(v + r)")
+            self.emit("own = tl.load(v + r, mask=r < n, other=0.0)")
         if kind == "vectors":
             self.emit("total = tl.zeros([BM, NV], tl.float32)")
             self.emit("e = tl.arange(0, NV)")
@@ -410,7 +410,7 @@ class Writer:
     # --- what becomes of a tile --------------------------------------------------------------
 
     def _use_vector(self) -> None:
-        self.emit("weights = tl.load(v + q)")
+        self.emit("weights = tl.load(v + q, mask=q < m, other=0.0)")
         term = "k * weights[None, :]"
         self.emit(f"total += {f'tl.sum({term}, 1)' if self.wide else term}")
 
@@ -438,14 +438,14 @@ class Writer:
         self.emit("tl.store(out + where, total, mask=r[:, None] < n)")
 
     def _use_on_diagonal(self) -> None:
-        self.emit("weights = tl.load(v + q)")
+        self.emit("weights = tl.load(v + q, mask=q < m, other=0.0)")
         self.emit("# Each pair counts once: the lower half is left out.")
         self._add("tl.where(q[None, :] >= r[:, None], k, 0.0)")
         self.emit("k = tl.where(q[None, :] > r[:, None], k, 0.0)")
         self._add_below()
 
     def _use_symmetric(self) -> None:
-        self.emit("weights = tl.load(v + q)")
+        self.emit("weights = tl.load(v + q, mask=q < m, other=0.0)")
         self._add("k")
         self._add_below()
 

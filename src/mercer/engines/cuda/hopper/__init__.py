@@ -9,7 +9,7 @@ another one, the kernels of `triton_launch` run, which give the same numbers mor
 from __future__ import annotations
 
 import importlib.util
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import torch
@@ -22,8 +22,8 @@ from mercer.engines.cuda.operands import (
     output_of,
     prepare_products,
     scale_of,
-    whole_tiles,
 )
+from mercer.engines.cuda.rows import extended, whole_tiles
 from mercer.engines.cuda.triton_source import ProductLayout, Rendered
 from mercer.gram.cpu.compiled import load_generated
 
@@ -147,7 +147,7 @@ def _written(gram: Any, layout: ProductLayout) -> tuple[Rendered, torch.Tensor, 
         rows = gram.program.sources[0].rows
         scale = scale_of(gram, rows, layout.fold) ** -2 if layout.scaled else 1.0
         written = render_values(gram.program, layout, scale)
-        numbers = torch.tensor([*written.numbers, 0.0], dtype=torch.float32, device=gram.device)
+        numbers = _there(tuple(written.numbers), gram.device)
         module = load_generated(written.text)
         names = ("of_rows", "of_columns", "distances", "values", "is_near", "far")
         functions = tuple(getattr(module, name) for name in names)
@@ -155,14 +155,18 @@ def _written(gram: Any, layout: ProductLayout) -> tuple[Rendered, torch.Tensor, 
     return gram.shared[key]  # type: ignore[no-any-return]
 
 
+@lru_cache(maxsize=256)
+def _there(numbers: tuple[float, ...], device: torch.device) -> torch.Tensor:
+    """Numbers on the device: the same ones are sent once."""
+    return torch.tensor([*numbers, 0.0], dtype=torch.float32, device=device)
+
+
 def _values(side: Any, wanted: list[int], otherwise: torch.Tensor) -> torch.Tensor:
     """The row values that k reads, one after the other."""
     if not wanted:
         return otherwise
-    key = ("hopper", tuple(wanted))
-    if key not in side.cache:
-        side.cache[key] = torch.cat([extended(side.values[i]) for i in wanted])
-    return side.cache[key]  # type: ignore[no-any-return]
+    whole = [side.padded(i) for i in wanted]
+    return whole[0] if len(whole) == 1 else torch.cat(whole)
 
 
 def _described(

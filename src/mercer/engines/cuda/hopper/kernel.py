@@ -166,13 +166,13 @@ def kernel(  # type: ignore[no-untyped-def]
     total = gl.zeros([BM], gl.float32, gl.SliceLayout(1, layout))
     rows = of_rows(numbers, rx, r, height)
     if KIND == "symmetric":
-        own = gl.load(v + r)
+        own = gl.load(v + r, mask=r < n, other=0.0)
     for tile in range(tiles):
         # What the tile needs besides its products is read before they are waited for.
         q = first + tile * BN + gl.arange(0, BN, layout=gl.SliceLayout(0, layout))
         columns = of_columns(rz, q, breadth)
         if KIND != "dense":
-            weights = gl.load(v + q)[None, :]
+            weights = gl.load(v + q, mask=q < m, other=0.0)[None, :]
         t = _tile(x, z, ring, panel, first, tiles * STEPS, tile * STEPS, layout, KEPT, PARTS, STEPS)
         if REPAIRED:
             t = distances(t, rows, columns)
