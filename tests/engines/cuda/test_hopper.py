@@ -140,9 +140,8 @@ def check_values(kernel, d, size=1.0):
     (layout,) = layouts_of(gram).values()
     rows = gram.program.sources[0].rows
     left, right = (
-        [p.double().cpu().numpy()[: side.n]
-         for p in prepare_products(gram, side, rows, layout, other)]
-        for side, other in ((gram._x, False), (gram._z, True))
+        [p.double().cpu().numpy()[:size] for p in parts]
+        for size, parts in zip((20, 30), prepare_products(gram, gram._x, gram._z, rows, layout))
     )
     t = left[0] @ right[0].T
     if layout.parts == 2:

@@ -154,13 +154,19 @@ class CudaGram(DeviceGram):
             for side, wanted in zip("xz", formulas, strict=True):
                 wanted.append(prepared_norm(side, key))
         sides = list(zip((a, b), formulas, strict=True))
-        values = {f: row_vector(f, rows) for rows, wanted in sides for f in wanted}
+        for rows, wanted in sides:
+            norms = {i: f.value[1] for i, f in enumerate(wanted) if f.op == "prepared_norm"}
+            kept = {i: rows.cache.get(("whole norms", key)) for i, key in norms.items()}
+            rows.whole = {i: whole for i, whole in kept.items() if whole is not None}
+        values = {
+            f: row_vector(f, rows)
+            for rows, wanted in sides
+            for i, f in enumerate(wanted)
+            if i not in rows.whole
+        }
         #: The largest row value of each formula, by size.
         self.tops: dict[Formula, float] = largest_of(values)
         for rows, wanted in sides:
-            norms = {i: rows.cache.get(("whole norms", f.value[1])) for i, f in enumerate(wanted)
-                     if f.op == "prepared_norm"}  # fmt: skip
-            rows.whole = {i: whole for i, whole in norms.items() if whole is not None}
             rows.values = tuple(
                 rows.whole[i][: rows.n] if i in rows.whole else values[f].to(self.torch_dtype)
                 for i, f in enumerate(wanted)

@@ -13,7 +13,7 @@ from typing import Any, Final
 import torch
 
 from mercer.engines.cuda.folding import Fold, folds_of
-from mercer.engines.cuda.rows import PADDING, extended, whole_tiles
+from mercer.engines.cuda.rows import extended, whole_tiles
 from mercer.engines.cuda.triton_source import ProductLayout
 from mercer.formula.nodes import Input
 
@@ -89,17 +89,19 @@ def scale_of(gram: Any, rows: Input, fold: Fold | None) -> float:
 
 
 def prepare_products(
-    gram: Any, side: Any, rows: Input, layout: ProductLayout, right: bool
-) -> tuple[torch.Tensor, ...]:
-    """The half-precision parts of one operand's rows, padded with zeros."""
-    key = ("parts", rows, layout, right)
-    if key not in side.cache:
+    gram: Any, x: Any, z: Any, rows: Input, layout: ProductLayout
+) -> tuple[tuple[torch.Tensor, ...], tuple[torch.Tensor, ...]]:
+    """The half-precision parts of both operands' rows, padded with zeros, and kept with them."""
+    keys = [(side, ("parts", rows, layout, right)) for side, right in ((x, False), (z, True))]
+    missing = [(side, key[-1]) for side, key in keys if key not in side.cache]
+    if missing:
         from mercer.engines.cuda.split import split
 
-        scale = scale_of(gram, rows, layout.fold)
-        height = whole_tiles(side.n) + PADDING
-        side.cache[key] = split(side, rows, layout, right, scale, height)
-    return side.cache[key]  # type: ignore[no-any-return]
+        found = split(missing, rows, layout, scale_of(gram, rows, layout.fold))
+        for (side, right), parts in zip(missing, found, strict=True):
+            side.cache["parts", rows, layout, right] = parts
+    left, right = (side.cache[key] for side, key in keys)
+    return left, right
 
 
 def dense_length(panels: int, m: int, width: int) -> int:

@@ -116,8 +116,7 @@ def _sides(gram: Any, i: int, x: Any, z: Any) -> list[Any]:
         columns = x.matrices[source.rows].shape[1]
         return [transposed(x, source.rows), transposed(z, source.rows), columns]
     layout = layouts_of(gram)[i]
-    left = prepare_products(gram, x, source.rows, layout, False)
-    right = prepare_products(gram, z, source.rows, layout, True)
+    left, right = prepare_products(gram, x, z, source.rows, layout)
     both = [part for pair in zip(left, right, strict=True) for part in pair]
     return both + ([scale_of(gram, source.rows, layout.fold) ** -2] if layout.scaled else [])
 

@@ -117,10 +117,8 @@ def _launch(
     written, numbers, functions = _written(gram, layout)
     height, width, step, stages, warps = _tiles(kind, layout)
     step = min(step, layout.width)
-    sides = [
-        *_described(gram, x, layout, False, (height, step)),
-        *_described(gram, z, layout, True, (width, step)),
-    ]
+    left, right = prepare_products(gram, x, z, gram.program.sources[0].rows, layout)
+    sides = [*_described(left, height, step), *_described(right, width, step)]
     panels = -(-x.n // height)
     out, weights, length = output_of(kind, (x.n, z.n), panels, width, V, 1, gram.device)
     weights = numbers if weights is None else weights
@@ -169,20 +167,13 @@ def _values(side: Any, wanted: list[int], otherwise: torch.Tensor) -> torch.Tens
     return whole[0] if len(whole) == 1 else torch.cat(whole)
 
 
-def _described(
-    gram: Any, side: Any, layout: ProductLayout, right: bool, block: tuple[int, int]
-) -> list[Any]:
+def _described(parts: tuple[torch.Tensor, ...], rows: int, step: int) -> list[Any]:
     """The high and the low part of rows as the copy engine takes them, block by block."""
     from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
     from mercer.engines.cuda.hopper.kernel import block_layout
 
-    key = ("described", layout, right, block)
-    if key not in side.cache:
-        parts = prepare_products(gram, side, gram.program.sources[0].rows, layout, right)
-        form = block_layout(*block)
-        side.cache[key] = [
-            TensorDescriptor(p, list(p.shape), list(p.stride()), list(block), form)
-            for p in (parts[0], parts[-1])
-        ]
-    return side.cache[key]  # type: ignore[no-any-return]
+    form, both = block_layout(rows, step), (parts[0], parts[-1])
+    return [
+        TensorDescriptor(p, list(p.shape), list(p.stride()), [rows, step], form) for p in both
+    ]

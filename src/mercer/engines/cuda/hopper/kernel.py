@@ -14,6 +14,7 @@ barriers that say when a buffer is full. A panel's rows stay where one step hold
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from triton.experimental import gluon
@@ -217,6 +218,7 @@ def kernel(  # type: ignore[no-untyped-def]
         gl.store(out + piece.to(gl.int64) * n + r, total, mask=r < n)
 
 
+@cache
 def block_layout(rows: int, columns: int) -> Any:
     """How a block of half-precision rows lies in shared memory."""
     return gl.NVMMASharedLayout.get_default_for([rows, columns], gl.float16)
