@@ -39,6 +39,10 @@ UNIT: Final = {"high": 2.0**-22, "fast": 2.0**-11}
 TOLERANCE = {"high": 8e-6, "fast": 1.6e-3}
 
 
+#: Shares of the tolerance, and of the largest norm below which pairs may be near.
+LEVELS: Final = ((0.125, 0.25), (1.0, CANCELED), (1.0, 0.0))
+
+
 class Largest(NamedTuple):
     """The largest ‖x − c‖² of X and of Z."""
 
@@ -75,12 +79,15 @@ class Choice:
     """The methods of a formula's distances for these rows, and what decided them.
 
     `exact`: inputs that one half-precision part holds; `below`: the distances below which pairs are
-    computed again. The centers of the rows are brought into line.
+    computed again. The centers of the rows are brought into line. `level`: of `LEVELS`, the first
+    that is tried; the next where more pairs were near than a list holds.
     """
 
     def __init__(
-        self, formula: Formula, x: DeviceSide, z: DeviceSide, precision: str, dtype: torch.dtype
-    ) -> None:
+        self, formula: Formula, x: DeviceSide, z: DeviceSide, precision: str, dtype: torch.dtype,
+        level: int = 0,
+    ) -> None:  # fmt: skip
+        self.level = level
         self.formula, self.x, self.z = formula, x, z
         self.precision, self.dtype = precision, dtype
         self.below: dict[Input, float] = {}
@@ -154,15 +161,24 @@ class Choice:
         # Where all split parts fit one product of tensor cores, full precision is kept.
         kind = "high" if columns <= NARROW_COLUMNS or key in self.exact else self.precision
         error, off, ends = self._error(node, kind)
-        if error <= tolerance:
-            return Method("product", True, f"centered: error ≤ {error:.1e}")
-        if columns > DIRECT_COLUMNS:
-            distance = steady_from(self.formula, node, ends, off, tolerance) + 4 * off
-            if distance < CANCELED * ends.centered:
+        for share, canceled in self._levels(key):
+            if error <= share * tolerance:
+                return Method("product", True, f"centered: error ≤ {error:.1e}")
+            if columns <= DIRECT_COLUMNS:
+                break
+            distance = steady_from(self.formula, node, ends, off, share * tolerance) + 4 * off
+            if distance < canceled * ends.centered:
                 self.below[key] = distance
                 return Method("repaired", True, "near pairs from differences")
         self._look({key: (False, 0.0)})
         return Method("direct", False, "differences: the product cancels")
+
+    def _levels(self, key: Input) -> tuple[tuple[float, float], ...]:
+        """The share of the tolerance that is used, and that of the largest norm below which pairs
+        are near. Where distances are all that k reads, near pairs get digits that cost little."""
+        alone = key not in form_of(self.formula).reads_products
+        strict = alone and self.precision == "high" and self.dtype == torch.float32
+        return LEVELS[max(self.level, 1 - strict) :]
 
     def _error(self, node: Formula, kind: str) -> tuple[float, float, Ends]:
         """The error of k by the rounding of a product, that of a distance, and the reason."""

@@ -17,8 +17,8 @@ import torch
 from mercer._tiles import cut
 from mercer.engines.cuda.torch_blocks import values_of_pairs
 
-#: Pairs that are listed at most: a share of all, between two numbers. Where there are more, all
-#: distances are computed from differences. By the bytes that are read, and not measured: a listed
+#: Pairs that are listed at most: a share of all, between two numbers. Where there are more, fewer
+#: are wanted, or all distances are computed from differences. By the bytes that are read, and not measured: a listed
 #: pair takes as long as some hundred others.
 NEAR_PAIR_SHARE, FEWEST_NEAR, MOST_NEAR = 1 / 4096, 1 << 16, 1 << 24
 
@@ -55,7 +55,7 @@ def mended(
     if near is None or not found:
         return out
     if found > near.room:
-        return _by_differences(gram, kind, x, z, V, diagonal)
+        return _with_fewer(gram, kind, x, z, V, diagonal)
     pairs = near.pairs[:found].sort().values  # the same order on every run
     for part in cut(0, found, x.at_a_time):
         i, j = pairs[part] // z.n, pairs[part] % z.n
@@ -70,10 +70,10 @@ def mended(
     return out
 
 
-def _by_differences(
+def _with_fewer(
     gram: Any, kind: str, x: Any, z: Any, V: torch.Tensor | None, diagonal: torch.Tensor | None
 ) -> torch.Tensor:
     from mercer.engines.cuda.triton_launch import launch
 
-    other = gram.by_differences(x, z)
+    other = gram.with_fewer_near(x, z)
     return launch(other, kind, other._x, other._z, V, diagonal)
