@@ -200,7 +200,7 @@ class Gram(ABC):
         """Rows and columns of a tile that stays in the cache, and within the memory limit."""
         raise TypeError(f"{type(self).__name__} has no tiles of its own: see `sweep`")
 
-    def prepare_tiles(self) -> None:
+    def prepare_tiles(self) -> None:  # noqa: B027
         """Settle how `tile` works, for all parts that are taken from now on, too.
 
         To be called before several threads ask for tiles at once.
