@@ -18,8 +18,7 @@ from mercer.learners._base import check_fitted
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
 from mercer.learners._options import class_factors, fetched, labeled, together, weights_or_none
 from mercer.learners.nearest import NeighborSearch, ragged
-from mercer.solvers.neighbors.distances import check_votes, distances, weights_of
-from mercer.solvers.neighbors.radius import Within
+from mercer.solvers.neighbors.distances import Within, check_votes, distances, weights_of
 from mercer.solvers.neighbors.search import Neighbors, nearest
 
 

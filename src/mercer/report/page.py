@@ -16,7 +16,6 @@ from mercer._config import show_bytes
 from mercer._escape.html import Markup, code, join, tag
 from mercer._escape.mathematics import in_characters
 from mercer.data.dataset import Dataset
-from mercer.report.bars import importance
 from mercer.report.classes import class_figures, class_table
 from mercer.report.errors import errors, wrong_rows
 from mercer.report.metric import learned_metric
@@ -26,6 +25,7 @@ from mercer.report.standings import standings
 from mercer.report.study import Study, held_back, more_rows, study
 from mercer.report.style import CSS
 from mercer.report.svg import formula
+from mercer.report.tables import importance
 from mercer.report.words import error_sizes, fine_print, held_words, in_short, summary, unbroken
 from mercer.selection.board.render import fitted_words
 from mercer.selection.board.scoreboard import show_seconds

@@ -11,13 +11,13 @@ from mercer.theory.derivations import gaussian_series as gaussian_series
 from mercer.theory.derivations import monomial_table as monomial_table
 from mercer.theory.derivations import ridge_dual as ridge_dual
 from mercer.theory.derivations import verify_expansion as verify_expansion
-from mercer.theory.lengths import margin as margin
-from mercer.theory.lengths import radius as radius
-from mercer.theory.lengths import signs as signs
 from mercer.theory.reports import Report as Report
 from mercer.theory.reports import report as report
 from mercer.theory.separation import Separation as Separation
+from mercer.theory.separation import margin as margin
+from mercer.theory.separation import radius as radius
 from mercer.theory.separation import separability as separability
+from mercer.theory.separation import signs as signs
 from mercer.theory.separators import VersionSpace as VersionSpace
 from mercer.theory.separators import fewest_errors as fewest_errors
 from mercer.theory.separators import hebb as hebb

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.theory.lengths import signs
+from mercer.theory.separation import signs
 
 #: Lines through two points each are tried, so the work grows with the cube of the examples.
 MOST = 400

@@ -24,8 +24,7 @@ from mercer.kernels.strings.counts import (
     count_letters,
     split,
 )
-from mercer.kernels.strings.lengths import checked_weights
-from mercer.kernels.strings.sequences import Sequences, encode, read_pair, rows_of
+from mercer.kernels.strings.sequences import Sequences, checked_weights, encode, read_pair, rows_of
 
 # Regular expressions that take no time without end: tried on repetitions before they are used.
 
