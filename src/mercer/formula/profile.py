@@ -266,3 +266,13 @@ def _last(function: Callable[[np.ndarray], np.ndarray], floor: float) -> float |
         else:
             high = middle
     return float(high)
+
+
+def gaussian_exponent(node: Formula) -> tuple[float, Input] | None:
+    """γ and the rows of exp2(−γ log₂e · sqdist)."""
+    if node.op != "exp2" or node.args[0].op != "mul" or len(node.args[0].args) != 2:
+        return None
+    number, distance = node.args[0].args
+    if number.op != "const" or distance.op != "sqdist" or number.value >= 0:
+        return None
+    return -number.value * math.log(2.0), distance.value

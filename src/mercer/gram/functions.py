@@ -16,7 +16,6 @@ from mercer.formula.ranking import linear_part
 from mercer.gram.base import formula_of, simplified_diagonal
 from mercer.gram.dispatch import keeper_of, make_gram, solver_gram
 from mercer.gram.form import form_of
-from mercer.gram.gradients import slopes_in_rows
 from mercer.gram.row_values import row_value
 from mercer.gram.rows import Operand, Rows, check_not_empty, common_dtype
 from mercer.kernels.core import Kernel
@@ -150,6 +149,8 @@ def _block() -> Any:
         @staticmethod
         def backward(context: Any, slopes: Any) -> Any:
             """The slopes in X and in Z from those in K."""
+            from mercer.gram.gradients import slopes_in_rows
+
             if torch.is_grad_enabled():
                 raise RuntimeError("k has first derivatives only: leave out create_graph=True")
             X, Z = context.saved_tensors

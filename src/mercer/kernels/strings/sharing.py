@@ -13,10 +13,10 @@ THREAD_WORK = 5e6
 #: Operations between two looks at Ctrl-C and the progress bar.
 PANEL_WORK = 1e8
 
-Body = Callable[[slice, slice, np.ndarray], None]
+PairBody = Callable[[slice, slice, np.ndarray], None]
 
 
-def over_pairs(shape: tuple[int, int], body: Body, work: float, symmetric: bool) -> np.ndarray:
+def over_pairs(shape: tuple[int, int], body: PairBody, work: float, symmetric: bool) -> np.ndarray:
     """The matrix that ``body(rows, columns, out)`` fills panel by panel.
 
     `work` is the number of operations a pair costs. The planner above knows nothing of it and

@@ -164,10 +164,6 @@ class PerceptronBase(ClassifierMixin):
 
     # --- labels -----------------------------------------------------------------------------
 
-    def _labels(self, y: np.ndarray) -> np.ndarray:
-        self.classes_ = classes_of(y, type(self).__name__)
-        return encode(y, self.classes_)
-
     def _labels_so_far(self, y: np.ndarray, classes: Any) -> np.ndarray:
         """For `partial_fit`: the classes are those of the first call."""
         name = type(self).__name__

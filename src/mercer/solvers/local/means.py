@@ -8,17 +8,16 @@ smoother on top of it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from functools import lru_cache
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebpts1, chebvander
 
 from mercer._examples import take
 from mercer._lazy import record
-from mercer.formula import Formula, simplify
-from mercer.formula.nodes import Input
-from mercer.formula.simplify import LOG2E
+from mercer.formula import simplify
+from mercer.formula.profile import gaussian_exponent
 from mercer.gram import PROMISED, constant_diagonal, engine_for
 from mercer.solvers.local.weights import Weights
 from mercer.solvers.neighbors.search import nearest, ranking_among
@@ -42,26 +41,6 @@ CHEBYSHEV_POINTS, INTERVAL = 24, 2.0
 DOUBTFUL = 1e-2
 #: Queries per Chebyshev point from which on interpolation saves work.
 QUERIES_PER_POINT = 2.0
-
-
-@record
-class Line:
-    """A Gaussian of one coordinate: the rows it is taken over, and its σ there."""
-
-    rows: Input
-    sigma: float
-
-
-@lru_cache(maxsize=256)
-def gaussian_of(formula: Formula) -> Line | None:
-    """The Gaussian that a formula is, if it is one (of any number of columns)."""
-    formula = simplify(formula)
-    if formula.op != "exp2" or formula.args[0].op != "mul" or len(formula.args[0].args) != 2:
-        return None
-    rate, distance = formula.args[0].args
-    if rate.op != "const" or distance.op != "sqdist" or rate.value >= 0:
-        return None
-    return Line(distance.value, float(np.sqrt(-0.5 * LOG2E / rate.value)))
 
 
 @record
@@ -174,12 +153,12 @@ def _on_the_line(
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """The sums by interpolation, where k is a Gaussian of one column and queries are many; and
     the queries for which that has too few digits."""
-    line = gaussian_of(weights.formula)
-    if line is None or line.rows.steps or not isinstance(weights.X, np.ndarray):
+    gaussian = gaussian_exponent(simplify(weights.formula))
+    if gaussian is None or gaussian[1].steps or not isinstance(weights.X, np.ndarray):
         return None
     if weights.X.shape[1] != 1 or (weights.own is not None and own_terms is None):
         return None
-    stretches = Stretches.over(weights.X[:, 0].astype(np.float64), line.sigma)
+    stretches = Stretches.over(weights.X[:, 0].astype(np.float64), math.sqrt(0.5 / gaussian[0]))
     if stretches is None:
         return None
     Z = np.asarray(weights.Z, dtype=np.float64)
