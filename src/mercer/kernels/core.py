@@ -12,7 +12,7 @@ import numpy as np
 from mercer._escape.html import code, tag
 from mercer._examples import count, take
 from mercer.formula.nodes import ROOT, Formula, Input
-from mercer.formula.shape import is_radial, is_stationary
+from mercer.formula.profile import is_radial, is_stationary
 from mercer.kernels._facade import Facade, no_finite_map
 from mercer.kernels.claims import Claim, Rule
 from mercer.kernels.parameters import Parameters, is_number

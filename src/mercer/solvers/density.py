@@ -22,8 +22,7 @@ from mercer._progress import progress
 from mercer.formula import Formula, evaluate, simplify
 from mercer.formula.inputs import Scale
 from mercer.formula.nodes import Input, statistics
-from mercer.formula.profile import DISTANCES, reach
-from mercer.formula.shape import is_stationary
+from mercer.formula.profile import DISTANCES, is_stationary, reach
 from mercer.kernels import Kernel
 from mercer.solvers.local.bandwidth import COARSE, line_search
 from mercer.solvers.local.means import gather_relative, own_terms

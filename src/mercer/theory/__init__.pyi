@@ -14,11 +14,11 @@ from mercer.theory.derivations import verify_expansion as verify_expansion
 from mercer.theory.reports import Report as Report
 from mercer.theory.reports import report as report
 from mercer.theory.separation import Separation as Separation
+from mercer.theory.separation import VersionSpace as VersionSpace
+from mercer.theory.separation import fewest_errors as fewest_errors
+from mercer.theory.separation import hebb as hebb
 from mercer.theory.separation import margin as margin
 from mercer.theory.separation import radius as radius
 from mercer.theory.separation import separability as separability
 from mercer.theory.separation import signs as signs
-from mercer.theory.separators import VersionSpace as VersionSpace
-from mercer.theory.separators import fewest_errors as fewest_errors
-from mercer.theory.separators import hebb as hebb
-from mercer.theory.separators import version_space as version_space
+from mercer.theory.separation import version_space as version_space

@@ -17,7 +17,7 @@ def test_the_sums_of_a_piece_on_a_device(run_on_device):
     run_on_device("""
         from functools import partial
         import numpy as np, torch, mercer
-        from mercer.engines.cluster.learning.device import Fetched
+        from mercer.engines.cluster.sums import Fetched
         from mercer.engines.cluster.sums import (
             columns_of_k, images_and_squares, normal_product, normal_sums, product,
         )
