@@ -194,7 +194,7 @@ def test_a_digit_is_read_as_the_tour_says(open_page):
 
 def linked(title):
     """What a step links to: the words, and the playground's state as it is asked for."""
-    from addresses import from_address
+    from mercer.lab.compute.live import from_address
 
     return {
         words: json.loads(from_address(re.sub("&show=[a-z]+", "", address))[1].key)

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from addresses import from_address
 
-from mercer.lab.compute.live import figure, title
+from mercer.lab.compute.live import figure, from_address, title
 from mercer.lab.compute.models import fitted
 from mercer.live import embedded, page, script
 

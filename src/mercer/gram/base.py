@@ -242,7 +242,7 @@ class Gram(ABC):
 
     # --- arithmetic: sums and multiples of Grams are Grams, of a kernel made so ----------------
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self: Any, other: Any) -> Any:
         if np.isscalar(other):
             return self.of(self.kernel + other)
         if not isinstance(other, Gram):
@@ -257,7 +257,7 @@ class Gram(ABC):
             return self.of(self.formula + other.formula)
         return self.of(self.kernel + other.kernel)
 
-    def __mul__(self, factor: Any) -> Any:
+    def __mul__(self: Any, factor: Any) -> Any:
         return self.of(self.kernel * factor) if np.isscalar(factor) else NotImplemented
 
     def __radd__(self, other: Any) -> Any:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import base64
 from dataclasses import asdict, replace
 from typing import Any
+from urllib.parse import parse_qsl
 
 import numpy as np
 
-from mercer.lab.compute.curves import TRUTHS, CurveState
+from mercer.lab.compute.curves import SMOOTHERS, TRUTHS, CurveState, Series
 from mercer.lab.compute.digits import Drawn, training
 from mercer.lab.compute.learners import LEARNERS
 from mercer.lab.compute.presets import PRESETS, TEST_ROWS, TEST_SEED
-from mercer.lab.compute.states import State, one_of, takes, whole
+from mercer.lab.compute.states import Source, State, one_of, takes, whole
 from mercer.lab.compute.wire import Reply
 from mercer.live import kernel_for_page, page, sliders_of
 
@@ -87,6 +88,37 @@ def _packed(state: Any) -> str:
 
 def _text(array: np.ndarray) -> str:
     return base64.urlsafe_b64encode(array.tobytes()).decode().rstrip("=")
+
+
+def from_address(query: str) -> tuple[str, Any]:
+    """The panel and the state that an address of the laboratory names; data of a preset only.
+
+    >>> panel, state = from_address("panel=playground&data=xor&kernel=linear()&learner=svm&C=2")
+    >>> panel, len(state.y), state.options
+    ('playground', 4, {'C': 2.0})
+    """
+    given = dict(parse_qsl(query))
+    given.pop("beside", None)
+    if (panel := given.pop("panel")) == "digits":
+        return panel, Drawn.read(given)
+    curves = panel == "curves"
+    kernel, learner = given.pop("kernel"), given.pop("learner", "ridge")
+    preset = given.pop("data")
+    n, noise = (60, 0.5) if curves else (PRESETS[preset].n, PRESETS[preset].noise)
+    numbers = {name: float(value) for name, value in given.items()}
+    drawn = {
+        "preset": preset,
+        "n": round(numbers.pop("n", n)),
+        "noise": numbers.pop("noise", noise),
+        "seed": round(numbers.pop("seed", 0)),
+    }
+    known = (SMOOTHERS if curves else LEARNERS)[learner].options
+    options = {o.name: numbers[o.name] for o in known if o.name in numbers}
+    source = (Series if curves else Source).read(drawn)
+    X, y = source.points()
+    points = {"x": X.tolist()} if curves else {"X": X.ravel().tolist()}
+    state = {"kernel": kernel, "learner": learner, "options": options, "source": drawn}
+    return panel, PANELS[panel](state | points | {"y": y.tolist()})
 
 
 @takes(
