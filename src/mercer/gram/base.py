@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mercer._arrays import is_sparse
+from mercer._arrays import is_sparse, numpy_namespace
+from mercer._config import get_config
 from mercer._tiles import Scratch, Tiling
 from mercer.formula import Formula, at_diagonal, evaluate, simplify
 from mercer.formula.derive import derive_by_name
@@ -68,18 +69,18 @@ class Gram(ABC):
     # --- where it lives --------------------------------------------------------------------
 
     @property
-    @abstractmethod
     def xp(self) -> Any:
         """The array namespace (array API standard) of the place where the rows are."""
+        return numpy_namespace()
 
-    @abstractmethod
     def asarray(self, values: Any, dtype: Any = None) -> Any:
         """An array in that place."""
+        return np.asarray(values, dtype=dtype)
 
     @property
-    @abstractmethod
     def limit_bytes(self) -> int:
         """The memory that may be used in that place."""
+        return get_config().memory_bytes
 
     @property
     @abstractmethod

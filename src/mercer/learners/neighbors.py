@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._arrays import host, like
+from mercer._bases import MultiOutputMixin
 from mercer._examples import count, take
 from mercer._notices import DataWarning, warn
 from mercer._parameters import Count, Either, Function, Maybe, Number, OneOf
@@ -23,7 +24,7 @@ from mercer.solvers.neighbors.search import Neighbors, nearest
 
 
 @estimator
-class KernelNeighbors(NeighborSearch):
+class KernelNeighbors(MultiOutputMixin, NeighborSearch):
     """The base of both: neighbors are found, and vote."""
 
     _needs_psd = False
@@ -158,11 +159,6 @@ class KernelNeighbors(NeighborSearch):
         )
         near = nearest(self.ranking, alone, self.X_fit_, 1, own)
         return np.asarray(self.y_fit_[near.index[:, 0]])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
 
 def _sums(w: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

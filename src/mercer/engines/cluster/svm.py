@@ -80,11 +80,7 @@ def _center(values: np.ndarray, up: np.ndarray, low: np.ndarray) -> float:
     if len(free):
         return float(free.mean())
     top, bottom = np.where(up, values, -np.inf).max(), np.where(low, values, np.inf).min()
-    return _middle(top, bottom)
-
-
-def _middle(top: float, bottom: float) -> float:
-    """The middle of the interval that variables at their bounds leave, or its only end."""
+    # The middle of the interval that variables at their bounds leave, or its only end.
     if np.isfinite(top) and np.isfinite(bottom):
         return float(top + bottom) / 2
     return float(top if np.isfinite(top) else bottom if np.isfinite(bottom) else 0.0)
