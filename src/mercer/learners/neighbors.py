@@ -15,8 +15,7 @@ from mercer._notices import DataWarning, warn
 from mercer._parameters import Count, Either, Function, Maybe, Number, OneOf
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import estimator, parameter
-from mercer.learners._base import check_fitted
-from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
+from mercer.learners._base import ClassifierMixin, RegressorMixin, check_fitted, labels_at
 from mercer.learners._options import class_factors, fetched, labeled, together, weights_or_none
 from mercer.learners.nearest import NeighborSearch, ragged
 from mercer.solvers.neighbors.distances import Within, check_votes, distances, weights_of

@@ -22,8 +22,13 @@ from mercer.formula.inputs import numeric
 from mercer.gram import formula_of
 from mercer.kernels import DEFAULT, Kernel
 from mercer.kernels.estimators import estimator, parameter
-from mercer.learners._base import KernelLearner, check_fitted
-from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
+from mercer.learners._base import (
+    ClassifierMixin,
+    KernelLearner,
+    RegressorMixin,
+    check_fitted,
+    labels_at,
+)
 from mercer.learners._options import fetched, labeled, together, weights_or_none
 from mercer.learners._widths import own_widths
 from mercer.solvers.local.bandwidth import copies, leave_one_out_bandwidth, rule_of_thumb

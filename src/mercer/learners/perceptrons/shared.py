@@ -27,8 +27,7 @@ from mercer._parameters import (
 )
 from mercer._steps import recorded
 from mercer.kernels.estimators import estimator, parameter
-from mercer.learners._base import check_fitted, classes_of, encode
-from mercer.learners._device import ClassifierMixin, labels_at
+from mercer.learners._base import ClassifierMixin, check_fitted, classes_of, encode, labels_at
 from mercer.learners._options import NotConverged, class_factors, labeled, weights_or_none
 from mercer.solvers.online.memory import Memory
 from mercer.solvers.online.rule import Rule

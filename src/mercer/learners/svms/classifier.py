@@ -25,8 +25,7 @@ from mercer.expansion import KernelExpansion
 from mercer.gram.accuracy import rounding
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import NumbersBeside, estimator, parameter
-from mercer.learners._base import classes_of
-from mercer.learners._device import ClassifierMixin, labels_at
+from mercer.learners._base import ClassifierMixin, classes_of, labels_at
 from mercer.learners.svms.many_classes import MANY_CLASSES, PairExpansion
 from mercer.learners.svms.pairs import Pairs, as_pairs
 from mercer.learners.svms.shared import SupportVectorBase, sparse_like, weights_of

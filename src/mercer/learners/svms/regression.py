@@ -13,7 +13,7 @@ from mercer._bases import MultiOutputMixin, OutlierMixin
 from mercer._parameters import Flag, Maybe, NonNegative, Positive, Share
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import NumbersBeside, estimator, parameter
-from mercer.learners._device import RegressorMixin
+from mercer.learners._base import RegressorMixin
 from mercer.learners.svms.shared import SupportVectorBase, sparse_like, weights_of
 from mercer.solvers.quadratic.problem import (
     Quadratic,
