@@ -19,9 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer._config import get_config
 from mercer._machine.deadline import check_time
-from mercer._machine.threads import run_threads
+from mercer._machine.threads import run_threads, threads_for
 from mercer._progress import progress
 
 
@@ -146,8 +145,6 @@ def mirror(out: np.ndarray, rows: slice, columns: slice) -> None:
 # --- A block whose pairs are expensive: rows shared among threads, one triangle where X is Z ------
 
 
-#: Operations below which starting threads costs more than it saves.
-THREAD_WORK = 5e6
 #: Operations between two looks at Ctrl-C and the progress bar.
 PANEL_WORK = 1e8
 
@@ -160,11 +157,9 @@ def over_pairs(shape: tuple[int, int], body: PairBody, work: float, symmetric: b
     `work` is the number of operations a pair costs. The planner above knows nothing of it and
     would give such a kernel one thread and one large tile.
     """
-    from mercer._tiles import Tiling, sweep
-
     out = np.zeros(shape)
     n, m = shape
-    threads = get_config().n_threads if n * m * work >= THREAD_WORK else 1
+    threads = threads_for(4.0 * n * m * work)  # a step of these loops takes as long as four flops
     # Many panels, so that the last one to finish does not keep the others waiting.
     height = max(1, min(-(-n // (16 * threads)), int(PANEL_WORK / max(m * work, 1.0))))
 

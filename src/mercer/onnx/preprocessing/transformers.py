@@ -345,15 +345,15 @@ def _learned_metric(t: Any, table: Table) -> Table:
 def learned_inputs(inputs: Any, table: Table) -> Table:
     """Columns as a learned metric takes them: values of one spread, ranks, or both."""
     g = table.graph
-    ranks = [
+    columns = [
         ranks(g, table.column(j).wire, k, np.linspace(0.0, 1.0, len(k)))
         for j, k in zip(inputs.ranked, inputs.knots.T, strict=True)
     ]
     values = table.affine(inputs.center, 1.0 / inputs.scale)
-    if not ranks:
+    if not columns:
         return values
-    spread = g.add("Mul", g.add("Sub", g.side_by_side(ranks), 0.5), 1.0 / SPREAD_OF_RANKS)
-    ranked = Table.of(g, spread, len(ranks))
+    spread = g.add("Mul", g.add("Sub", g.side_by_side(columns), 0.5), 1.0 / SPREAD_OF_RANKS)
+    ranked = Table.of(g, spread, len(columns))
     if inputs.kind == "both":
         return Table.joined([values, ranked])
     at = {int(j): i for i, j in enumerate(inputs.ranked)}

@@ -22,7 +22,7 @@ from mercer._arrays import host, is_sparse, is_tensor
 from mercer._config import get_config
 from mercer._examples import count, take, widened
 from mercer._lazy import record
-from mercer._machine.threads import blas_for_product
+from mercer._machine.threads import blas_for_product, threads_for
 from mercer._tiles import Scratch, Tiling
 from mercer.formula import Formula
 from mercer.formula.profile import Reach, log2_of, never_negative, reach
@@ -54,8 +54,6 @@ BOX_COLUMNS = 6
 #: Pairs below which everything is computed. Measured with a Gaussian that reaches 5 % of a square:
 #: with 1,000 points the order costs more than it saves, with 4,000 it begins to pay.
 FEWEST_PAIRS = 1_000_000
-#: Pairs below which one thread computes them: starting another takes longer.
-THREAD_PAIRS = 4_000_000
 #: The tail of a kernel without end that is skipped, relative to its peak.
 SKIPPED_TAIL = 1e-36
 
@@ -90,7 +88,7 @@ def near_tiles(formula: Formula, X: Any, Z: Any) -> Near | None:
     longest = BOX * max(1, int(room) // (NEAR_PANEL * x.itemsize * BOX))
     runs = _runs(_boxes(x[rows], NEAR_PANEL), _boxes(z[columns], BOX), len(z), extent, longest)
     pairs = NEAR_PANEL * sum(run.stop - run.start for panel in runs for run in panel)
-    threads = settings.n_threads if pairs >= THREAD_PAIRS else 1
+    threads = threads_for(5.0 * pairs)
     tiling = Tiling((len(x), len(z)), (NEAR_PANEL, longest), threads, runs=runs)
     return Near(rows, columns, tiling, extent.floor * len(z))
 
