@@ -31,7 +31,7 @@ def _examples_are_a_users(doctest_namespace: dict[str, Any]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was collected stays to the end: the garbage collector need not look at it, test by test."""
+    """What was collected stays to the end: the garbage collector looks at it no more."""
     gc.collect()
     gc.freeze()
 
