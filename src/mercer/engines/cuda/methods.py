@@ -39,6 +39,8 @@ UNIT: Final = {"high": 2.0**-22, "fast": 2.0**-11}
 TOLERANCE = {"high": 8e-6, "fast": 1.6e-3}
 
 
+#: Types of numbers that are on a grid of step 1.
+WHOLE: Final = tuple(t for t in NARROW if not t.is_floating_point)
 #: Shares of the tolerance, and of the largest norm below which pairs may be near.
 LEVELS: Final = ((0.125, 0.25), (1.0, CANCELED), (1.0, 0.0))
 
@@ -97,9 +99,13 @@ class Choice:
         distances = form_of(formula).distances
         centered = {node.value for node in distances}
         # A center off the halves that were given might need more digits than one half.
+        self.steps: dict[Input, float] = {
+            key: float(m.dtype in WHOLE and z.matrices[key].dtype in WHOLE)
+            for key, m in x.matrices.items()
+        }
         found = self._look(
             {
-                key: (key in centered and m.dtype not in HALVES, self._step(key))
+                key: (key in centered and m.dtype not in HALVES, self.steps[key])
                 for key, m in x.matrices.items()
             }
         )
@@ -110,11 +116,6 @@ class Choice:
             if x.matrices[key].shape[1] > NARROW_COLUMNS:
                 self._hold(key, report, key in centered)
         self.methods: dict[Input, Method] = {n.value: self._method(n) for n in distances}
-
-    def _step(self, key: Input) -> float:
-        """The step of numbers that are whole by their type; 0 of others."""
-        types = {side.matrices[key].dtype for side in (self.x, self.z)}
-        return float(all(t in NARROW and not t.is_floating_point for t in types))
 
     def _look(self, wanted: dict[Input, tuple[bool, float]]) -> dict[Input, Any]:
         """Center these inputs or not, and find their norms; a report where a kernel looked."""
@@ -133,7 +134,7 @@ class Choice:
 
     def _hold(self, key: Input, report: Any, centered: bool) -> None:
         """Whether one half-precision part holds the numbers of an input without loss."""
-        x, z, step = self.x.matrices[key], self.z.matrices[key], self._step(key)
+        x, z, step = self.x.matrices[key], self.z.matrices[key], self.steps[key]
         if not step and report.different <= DISTINCT and (step := grid_step(x, z)):
             report = self._look({key: (centered, step)})[key]
             step = 0.0 if report.flawed else step

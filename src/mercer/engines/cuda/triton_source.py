@@ -104,6 +104,7 @@ def triton_form(op: str) -> Any:
     return form_of(op, "triton", TRITON)
 
 
+@lru_cache(maxsize=256)
 def renderable(program: Program) -> bool:
     """Whether every operation has a Triton form."""
     known = all(s.kind in ("product", "repaired", "direct") for s in program.sources)

@@ -45,7 +45,7 @@ _HOPPER_TILES = {
 _NARROWEST = {"vector": 64, "symmetric": 128, "dense": 64}
 #: Kernels, by all that Triton compiles, that have run, where what goes wrong later is not the
 #: compiler's fault, and those that this Triton cannot compile: it could not at any other time.
-_runs: dict[tuple[str, ProductLayout, str], bool] = {}
+_runs: dict[tuple[str, int, int, int, str], bool] = {}
 
 
 def serves(gram: Any, kind: str, layouts: dict[int, ProductLayout], diagonal: Any) -> bool:
@@ -60,7 +60,7 @@ def serves(gram: Any, kind: str, layouts: dict[int, ProductLayout], diagonal: An
         return False
     if torch.cuda.get_device_capability(gram.device)[0] != 9:
         return False
-    return _has_gluon() and _runs.get((kind, layout, _written(gram, layout)[0].text), True)
+    return _has_gluon() and _runs.get(_compiled(gram, kind, layout), True)
 
 
 def _tiles(kind: str, layout: ProductLayout) -> tuple[int, int, int, int, int]:
@@ -89,7 +89,7 @@ def launch(
     layout: ProductLayout,
 ) -> torch.Tensor | None:  # fmt: skip
     """K, or its product with one vector; None where this Triton cannot compile the loop."""
-    key = kind, layout, _written(gram, layout)[0].text
+    key = _compiled(gram, kind, layout)
     try:
         result = _launch(gram, kind, x, z, V, diagonal, layout)
         _runs[key] = True
@@ -138,9 +138,14 @@ def _launch(
     return near_pairs.mended(gram, kind, x, z, V, diagonal, out, listed)
 
 
+def _compiled(gram: Any, kind: str, layout: ProductLayout) -> tuple[str, int, int, int, str]:
+    """All that Triton compiles a kernel from."""
+    return kind, layout.width, layout.parts, layout.step, _written(gram, layout)[0].text
+
+
 def _written(gram: Any, layout: ProductLayout) -> tuple[Rendered, torch.Tensor, Any]:
     """k of a tile of products: its text, its numbers on the device, its functions."""
-    key = ("hopper", layout)
+    key = "hopper"  # the formula has one product, and that one layout
     if key not in gram.shared:
         rows = gram.program.sources[0].rows
         scale = scale_of(gram, rows, layout.fold) ** -2 if layout.scaled else 1.0
