@@ -22,7 +22,7 @@ from mercer.kernels import Cosine, Gaussian, Laplacian, Linear, Matern, Polynomi
 
 KERNELS = {
     "gaussian": Gaussian(6.0),
-    "matern": Matern(1.5, 8.0),
+    "matern": Matern(1.5, 12.0),
     "polynomial": Polynomial(3, 1.0),
     "cosine": Cosine(),
     "sum": 0.5 * Gaussian(5.0) * Polynomial(2, 1.0) + Gaussian(9.0) + 0.1 * Linear(),

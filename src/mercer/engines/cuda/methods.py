@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from mercer.engines.cuda.half_precision import HALVES, ROUNDING, Exact, grid_step
-from mercer.engines.cuda.operands import NARROW_COLUMNS
+from mercer.engines.cuda.operands import FEW_COLUMNS, NARROW_COLUMNS
 from mercer.engines.cuda.ops import NARROW
 from mercer.engines.cuda.rows import DeviceSide, check_finite, has_triton, runs_on
 from mercer.formula import Formula
@@ -41,8 +41,11 @@ TOLERANCE = {"high": 8e-6, "fast": 1.6e-3}
 
 #: Types of numbers that are on a grid of step 1.
 WHOLE: Final = tuple(t for t in NARROW if not t.is_floating_point)
-#: Shares of the tolerance, and of the largest norm below which pairs may be near.
-LEVELS: Final = ((0.125, 0.25), (1.0, CANCELED), (1.0, 0.0))
+#: Shares of the tolerance, and of the largest norm below which pairs may be near; and up to how
+#: many columns differences cost less than near pairs.
+LEVELS: Final = (
+    (0.125, 0.25, FEW_COLUMNS), (1.0, CANCELED, DIRECT_COLUMNS), (1.0, 0.0, DIRECT_COLUMNS)
+)  # fmt: skip
 
 
 class Largest(NamedTuple):
@@ -162,10 +165,10 @@ class Choice:
         # Where all split parts fit one product of tensor cores, full precision is kept.
         kind = "high" if columns <= NARROW_COLUMNS or key in self.exact else self.precision
         error, off, ends = self._error(node, kind)
-        for share, canceled in self._levels(key):
+        for share, canceled, few in self._levels(key):
             if error <= share * tolerance:
                 return Method("product", True, f"centered: error ≤ {error:.1e}")
-            if columns <= DIRECT_COLUMNS:
+            if columns <= few:
                 break
             distance = steady_from(self.formula, node, ends, off, share * tolerance) + 4 * off
             if distance < canceled * ends.centered:
@@ -174,9 +177,9 @@ class Choice:
         self._look({key: (False, 0.0)})
         return Method("direct", False, "differences: the product cancels")
 
-    def _levels(self, key: Input) -> tuple[tuple[float, float], ...]:
-        """The share of the tolerance that is used, and that of the largest norm below which pairs
-        are near. Where distances are all that k reads, near pairs get digits that cost little."""
+    def _levels(self, key: Input) -> tuple[tuple[float, float, int], ...]:
+        """Those of `LEVELS` that are tried. Where distances are all that k reads, near pairs get
+        digits that cost little."""
         alone = key not in form_of(self.formula).reads_products
         strict = alone and self.precision == "high" and self.dtype == torch.float32
         return LEVELS[max(self.level, 1 - strict) :]

@@ -21,6 +21,8 @@ from mercer.formula.nodes import Input
 PACKED_COLUMNS: Final = 64 // 3
 #: Rows this narrow do so in every precision: the three fit the smallest product there is.
 NARROW_COLUMNS: Final = 16 // 3
+#: Columns that a loop without a product takes one by one from registers.
+FEW_COLUMNS: Final = 8
 #: Columns of K that one block of threads fills, or of one triangle that it multiplies, at most.
 _LONGEST_SPAN, TRIANGLE_LENGTH = 4096, 16384
 #: Blocks that keep every processor of an H200 busy, for K itself and for its products.

@@ -9,6 +9,7 @@ import torch
 
 from mercer.engines.cuda import hopper, near_pairs
 from mercer.engines.cuda.operands import (
+    FEW_COLUMNS,
     layouts_of,
     output_of,
     prepare_products,
@@ -28,8 +29,6 @@ from mercer.gram.cpu.compiled import load_generated
 MAX_VECTORS = 64
 #: Parts times columns from which several vectors are multiplied by blocks of K; see `blocks_serve`.
 WIDE_PRODUCT = 512
-#: Columns that a loop without a product takes one by one from registers.
-FEW_COLUMNS = 8
 
 
 def usable(gram: Any) -> bool:
