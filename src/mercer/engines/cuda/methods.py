@@ -39,6 +39,8 @@ UNIT: Final = {"high": 2.0**-22, "fast": 2.0**-11}
 TOLERANCE = {"high": 8e-6, "fast": 1.6e-3}
 
 
+#: By how much the largest norm about 0 may exceed that about a center for near pairs to be few.
+FAR_FROM_ZERO: Final = 2.0
 #: Types of numbers that are on a grid of step 1.
 WHOLE: Final = tuple(t for t in NARROW if not t.is_floating_point)
 #: Shares of the tolerance, and of the largest norm below which pairs may be near; and up to how
@@ -148,12 +150,17 @@ class Choice:
 
     def _method(self, node: Formula) -> Method:
         """How ‖x − z‖² is computed; what else the choice says is brought into line with it."""
-        key, columns = node.value, self.x.matrices[node.value].shape[1]
-        exact, tolerance = self.exact.get(key), tolerance_of(self.precision, self.dtype)
+        key = node.value
+        exact = self.exact.get(key)
         if exact is not None and not exact.grid:
             # One part would no longer hold these halves once a center is subtracted.
-            if self._error(node, "high")[0] <= tolerance:
-                return Method("product", False, "halves as they are")
+            found, raw = self._by_product(node, "halves as they are"), max(self.largest[key])
+            if found is not None and found.how == "product":
+                return found
+            self._look({key: (True, 0.0)})
+            if found is not None and raw <= FAR_FROM_ZERO * max(self.largest[key]):
+                self._look({key: (False, 0.0)})
+                return found
             del self.exact[key]
         elif exact is not None:
             raw = math.sqrt(max(self.largest[key])) + exact.center
@@ -162,20 +169,30 @@ class Choice:
                 del self.exact[key]
         if self.x.centers.get(key) is None:
             self._look({key: (True, 0.0)})
+        found = self._by_product(node, "centered")
+        if found is None:
+            self._look({key: (False, 0.0)})
+        return found or Method("direct", False, "differences: the product cancels")
+
+    def _by_product(self, node: Formula, words: str) -> Method | None:
+        """The method with a product of the rows as they are now centered, if one has the digits."""
+        key, columns = node.value, self.x.matrices[node.value].shape[1]
         # Where all split parts fit one product of tensor cores, full precision is kept.
         kind = "high" if columns <= NARROW_COLUMNS or key in self.exact else self.precision
         error, off, ends = self._error(node, kind)
+        tolerance = tolerance_of(self.precision, self.dtype)
+        is_centered = self.x.centers.get(key) is not None
+        self.below.pop(key, None)
         for share, canceled, few in self._levels(key):
             if error <= share * tolerance:
-                return Method("product", True, f"centered: error ≤ {error:.1e}")
+                return Method("product", is_centered, f"{words}: error ≤ {error:.1e}")
             if columns <= few:
                 break
             distance = steady_from(self.formula, node, ends, off, share * tolerance) + 4 * off
             if distance < canceled * ends.centered:
                 self.below[key] = distance
-                return Method("repaired", True, "near pairs from differences")
-        self._look({key: (False, 0.0)})
-        return Method("direct", False, "differences: the product cancels")
+                return Method("repaired", is_centered, "near pairs from differences")
+        return None
 
     def _levels(self, key: Input) -> tuple[tuple[float, float, int], ...]:
         """Those of `LEVELS` that are tried. Where distances are all that k reads, near pairs get

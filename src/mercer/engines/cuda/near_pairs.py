@@ -59,11 +59,11 @@ def mended(
     pairs = near.pairs[:found].sort().values  # the same order on every run
     for part in cut(0, found, x.at_a_time):
         i, j = pairs[part] // z.n, pairs[part] % z.n
-        k = values_of_pairs(gram, x, z, i, j)
+        k, counted = values_of_pairs(gram, x, z, i, j)
         if V is None:
             out[i, j] = k
             continue
-        k -= values_of_pairs(gram, x, z, i, j, as_counted=True)
+        k = k - counted
         out.index_add_(0, i, k[:, None] * V[j])
         if kind == "symmetric":
             out.index_add_(0, j, k[:, None] * V[i])
