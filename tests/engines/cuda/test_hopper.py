@@ -49,7 +49,7 @@ signature |= dict(pairs="*i64", found="*i64")
 fixed = dict(
     of_rows=module.of_rows, of_columns=module.of_columns, distances=module.distances,
     values=module.values, is_near=module.is_near, far=module.far, REPAIRED={repaired},
-    KIND={key[0]!r}, SQUARE={key[0]!r} == "symmetric", KEPT={key[1]}, PARTS={key[2]},
+    KIND={key[0]!r}, VECTORS={vectors}, SQUARE={key[0]!r} == "symmetric", KEPT={key[1]}, PARTS={key[2]},
     STEPS=1 if {key[1]} else 3, STAGES=stages, num_warps=warps,
 )
 signature |= dict.fromkeys(fixed, "constexpr")
@@ -82,11 +82,11 @@ def test_the_loop_compiles_without_a_device(key, kernel):
     assert bool(gram.near) == repaired
     layout = layouts_of(gram)[0]
     text = render_values(gram.program, layout, 1.0).text
-    tiles = hopper._tiles(key[0], replace(layout, parts=key[2]))
+    tiles = hopper._tiles(key[0], replace(layout, parts=key[2]), 3)
     source = Path(hopper.__file__).parents[4]
     environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
     run = subprocess.run(
-        [sys.executable, "-c", COMPILE.format(text=text, key=key, tiles=tiles, repaired=repaired)],
+        [sys.executable, "-c", COMPILE.format(text=text, key=key, tiles=tiles, repaired=repaired, vectors=3)],
         env=environment | {"PYTHONPATH": str(source)}, capture_output=True, text=True,
     )  # fmt: skip
     assert run.stdout.split() == ["True", "True"], run.stderr[-2000:]

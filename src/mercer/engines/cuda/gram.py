@@ -227,7 +227,7 @@ class CudaGram(DeviceGram):
         if not relative and (series := fourier_product.series_of(self, V.shape[1])):
             return fourier_product.product(self, series, V)
         diagonal = self.diagonal_tensor() if self.square else None
-        if not usable(self) or blocks_serve(self, V.shape[1]):
+        if not usable(self) or blocks_serve(self, V, diagonal):
             return self._in_blocks(V, diagonal)
         symmetric = self.square and V.shape[1] == 1
         if symmetric and not torch.are_deterministic_algorithms_enabled():

@@ -203,6 +203,11 @@ class Choice:
 
     def _error(self, node: Formula, kind: str) -> tuple[float, float, Ends]:
         """The error of k by the rounding of a product, that of a distance, and the reason."""
-        ends = self.largest[node.value].ends(self.x.centers.get(node.value) is not None)
-        off = rounding(self.x.matrices[node.value].shape[1], ends, kind, self.dtype)
-        return off * slope_between(self.formula, node, ends), off, ends
+        key = node.value
+        ends = self.largest[key].ends(self.x.centers.get(key) is not None)
+        off = rounding(self.x.matrices[key].shape[1], ends, kind, self.dtype)
+        exact, slope = self.exact.get(key), slope_between(self.formula, node, ends)
+        # Sums of whole numbers that float32 holds are exact, times a power of two as well.
+        if exact is not None and exact.grid and math.frexp(exact.scale)[0] == 0.5:
+            off = 0.0 if 4 * ends.centered * exact.scale**2 < 1 << 24 else off
+        return (off * slope if off else slope if math.isinf(slope) else 0.0), off, ends

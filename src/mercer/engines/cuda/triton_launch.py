@@ -89,10 +89,13 @@ def launch(
             parts = V.split(MAX_VECTORS, dim=1)
             return torch.cat([launch(gram, kind, x, z, p, diagonal) for p in parts], dim=1)
     layouts = layouts_of(gram)
+    if few_vectors(gram, V, diagonal):
+        kind = "vector"
     if hopper.serves(gram, kind, layouts, diagonal):
         result = hopper.launch(gram, kind, x, z, V, diagonal, layouts[0])
         if result is not None:
             return result
+        kind = "vectors" if V is not None and V.shape[1] > 1 else kind
     written = _written(gram, layouts, kind)
     kernel = load_generated(written.text).kernel
     operands = _operands(gram, written, x, z)
@@ -120,12 +123,19 @@ def _sides(gram: Any, i: int, x: Any, z: Any) -> list[Any]:
     return both + ([scale_of(gram, source.rows, layout.fold) ** -2] if layout.scaled else [])
 
 
-def blocks_serve(gram: Any, vectors: int) -> bool:
+def few_vectors(gram: Any, V: torch.Tensor | None, diagonal: Any) -> bool:
+    """Whether K V of several vectors is one run of the loop that Hopper has for one."""
+    few = V is not None and 1 < V.shape[1] <= hopper.FEW_VECTORS
+    return few and hopper.serves(gram, "vector", layouts_of(gram), diagonal)
+
+
+def blocks_serve(gram: Any, V: torch.Tensor, diagonal: Any) -> bool:
     """Whether K V of several vectors is faster from blocks of K: wide rows, where K has a loop of
     its own for Hopper, and writing it costs little beside. PyTorch must not round products."""
     layouts = layouts_of(gram)
     return (
-        vectors > 1
+        V.shape[1] > 1
+        and not few_vectors(gram, V, diagonal)
         and gram.torch_dtype == torch.float32
         and hopper.serves(gram, "dense", layouts, None)
         and layouts[0].width * layouts[0].parts >= WIDE_PRODUCT
@@ -165,7 +175,7 @@ def _run(
     if kind == "symmetric":
         return out[:, None]
     total = out.sum(0) if out.shape[0] > 1 else out[0]
-    return total[:, None] if kind == "vector" else total[:, :vectors]
+    return total.T if kind == "vector" else total[:, :vectors]
 
 
 def current(device: torch.device) -> Any:

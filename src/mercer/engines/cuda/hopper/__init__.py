@@ -40,6 +40,8 @@ _HOPPER_TILES = {
     ("dense", False, 1): (128, 256, 64, 4, 8),
     ("dense", False, 2): (128, 256, 32, 4, 8),
 }
+#: Vectors that one launch multiplies: their sums and weights are in registers.
+FEW_VECTORS = 4
 #: Parts times columns below which nothing is gained: the exponentials, or the sums over both rows
 #: and columns, take longer than the products.
 _NARROWEST = {"vector": 64, "symmetric": 128, "dense": 64}
@@ -63,13 +65,13 @@ def serves(gram: Any, kind: str, layouts: dict[int, ProductLayout], diagonal: An
     return _has_gluon() and _runs.get(_compiled(gram, kind, layout), True)
 
 
-def _tiles(kind: str, layout: ProductLayout) -> tuple[int, int, int, int, int]:
-    """The tiles of a kind of product: where near pairs are looked for, row values take the
-    registers of half a tile."""
+def _tiles(kind: str, layout: ProductLayout, vectors: int = 1) -> tuple[int, int, int, int, int]:
+    """The tiles of a kind of product: where near pairs are looked for, or vectors are several,
+    what is beside a tile takes the registers of half of it."""
     height, width, step, stages, warps = _HOPPER_TILES[kind, layout.kept, layout.parts]
-    return (height, min(width, 128), step, stages, 8) if layout.norms else (
-        height, width, step, stages, warps
-    )  # fmt: skip
+    if layout.norms or vectors > 1:
+        width, warps = min(width, 128), 8
+    return height, width, step, stages, warps
 
 
 @cache
@@ -115,7 +117,8 @@ def _launch(
     from mercer.engines.cuda.hopper.kernel import kernel
 
     written, numbers, functions = _written(gram, layout)
-    height, width, step, stages, warps = _tiles(kind, layout)
+    vectors = 1 if V is None else V.shape[1]
+    height, width, step, stages, warps = _tiles(kind, layout, vectors)
     step = min(step, layout.width)
     left, right = prepare_products(gram, x, z, gram.program.sources[0].rows, layout)
     sides = [*_described(left, height, step), *_described(right, width, step)]
@@ -129,12 +132,12 @@ def _launch(
         kernel[grid](
             *sides, _values(x, written.row_x, numbers), _values(z, written.row_z, numbers),
             numbers, own, weights, out, x.n, z.n, whole_tiles(x.n), whole_tiles(z.n), length,
-            *(listed or (numbers, numbers, 0)), *functions, kind, diagonal is not None,
+            *(listed or (numbers, numbers, 0)), *functions, kind, vectors, diagonal is not None,
             layout.kept, layout.parts, layout.width // step, stages, listed is not None,
             num_warps=warps,
         )  # fmt: skip
     if kind != "dense":
-        out = (out if kind == "symmetric" else out.sum(0))[:, None]
+        out = out[:, None] if kind == "symmetric" else out.sum(0).T
     return near_pairs.mended(gram, kind, x, z, V, diagonal, out, listed)
 
 

@@ -140,11 +140,12 @@ def kernel(  # type: ignore[no-untyped-def]
     pairs, found, room,
     of_rows: gl.constexpr, of_columns: gl.constexpr, distances: gl.constexpr,
     values: gl.constexpr, is_near: gl.constexpr, far: gl.constexpr,
-    KIND: gl.constexpr, SQUARE: gl.constexpr, KEPT: gl.constexpr,
+    KIND: gl.constexpr, VECTORS: gl.constexpr, SQUARE: gl.constexpr, KEPT: gl.constexpr,
     PARTS: gl.constexpr, STEPS: gl.constexpr, STAGES: gl.constexpr, REPAIRED: gl.constexpr,
     num_warps: gl.constexpr,
 ):  # fmt: skip
-    """`KIND`: "vector" for K v, "symmetric" for K v by one triangle, "dense" for K itself.
+    """`KIND`: "vector" for K V of a few `VECTORS`, "symmetric" for K v by one triangle, "dense" for
+    K itself.
     `REPAIRED`: near pairs are written to the list `pairs`, which has `room`."""
     BM: gl.constexpr = xh.block_type.shape[0]
     BN: gl.constexpr = zh.block_type.shape[0]
@@ -165,6 +166,9 @@ def kernel(  # type: ignore[no-untyped-def]
     if KEPT:
         _keep_panel(x, ring, panel, PARTS, STEPS)
     total = gl.zeros([BM], gl.float32, gl.SliceLayout(1, layout))
+    totals = ()
+    for i in gl.static_range(VECTORS):
+        totals = totals + (total,)
     rows = of_rows(numbers, rx, r, height)
     if KIND == "symmetric":
         own = gl.load(v + r, mask=r < n, other=0.0)
@@ -173,7 +177,7 @@ def kernel(  # type: ignore[no-untyped-def]
         q = first + tile * BN + gl.arange(0, BN, layout=gl.SliceLayout(0, layout))
         columns = of_columns(rz, q, breadth)
         if KIND != "dense":
-            weights = gl.load(v + q, mask=q < m, other=0.0)[None, :]
+            weights = gl.load(v + q, mask=q < m, other=0.0)[None, :]  # of the first vector
         t = _tile(x, z, ring, panel, first, tiles * STEPS, tile * STEPS, layout, KEPT, PARTS, STEPS)
         if REPAIRED:
             t = distances(t, rows, columns)
@@ -202,7 +206,11 @@ def kernel(  # type: ignore[no-untyped-def]
             where = r[:, None].to(gl.int64) * m + q[None, :]
             gl.store(out + where, k, mask=(r[:, None] < n) & (q[None, :] < m))
         elif KIND == "vector":
-            total += gl.sum(k * weights, 1)
+            sums = (totals[0] + gl.sum(k * weights, 1),)
+            for i in gl.static_range(1, VECTORS):
+                weights = gl.load(v + i * m + q, mask=q < m, other=0.0)[None, :]
+                sums = sums + (totals[i] + gl.sum(k * weights, 1),)
+            totals = sums
         else:
             # Each pair counts once: the lower half is left out.
             if crossing:
@@ -215,7 +223,9 @@ def kernel(  # type: ignore[no-untyped-def]
     if KIND == "symmetric":
         gl.atomic_add(out + r, total, mask=r < n, sem="relaxed")
     elif KIND == "vector":
-        gl.store(out + piece.to(gl.int64) * n + r, total, mask=r < n)
+        for i in gl.static_range(VECTORS):
+            here = out + (piece.to(gl.int64) * VECTORS + i) * n
+            gl.store(here + r, totals[i], mask=r < n)
 
 
 @cache
