@@ -165,7 +165,8 @@ class Choice:
         elif exact is not None:
             raw = math.sqrt(max(self.largest[key])) + exact.center
             ends, numbers = self.largest[key].ends(True, raw**2), np.dtype(np.float32)
-            if not tolerates_rounding(self.formula, node, ends, ROUNDING / 2, numbers):
+            error = 0.0 if self.steps[key] else ROUNDING / 2
+            if not tolerates_rounding(self.formula, node, ends, error, numbers):
                 del self.exact[key]
         if self.x.centers.get(key) is None:
             self._look({key: (True, 0.0)})
