@@ -5,11 +5,10 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-from mercer import Gaussian, Laplacian  # noqa: E402
+from mercer import Gaussian  # noqa: E402
 from mercer._arrays import host, like, on_gpu  # noqa: E402
 from mercer.gram.dispatch import make_gram  # noqa: E402
 from mercer.gram.host import HostGram  # noqa: E402
-from mercer.kernels import Similarity  # noqa: E402
 
 
 def test_tensors_on_the_cpu_are_computed_by_the_host():

@@ -49,7 +49,7 @@ signature |= dict(pairs="*i64", found="*i64")
 fixed = dict(
     of_rows=module.of_rows, of_columns=module.of_columns, distances=module.distances,
     values=module.values, is_near=module.is_near, far=module.far, REPAIRED={repaired},
-    KIND={key[0]!r}, VECTORS={vectors}, SQUARE={key[0]!r} == "symmetric", KEPT={key[1]}, PARTS={key[2]},
+    KIND={key[0]!r}, VECTORS=3, SQUARE={key[0]!r} == "symmetric", KEPT={key[1]}, PARTS={key[2]},
     STEPS=1 if {key[1]} else 3, STAGES=stages, num_warps=warps,
 )
 signature |= dict.fromkeys(fixed, "constexpr")
@@ -86,7 +86,7 @@ def test_the_loop_compiles_without_a_device(key, kernel):
     source = Path(hopper.__file__).parents[4]
     environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
     run = subprocess.run(
-        [sys.executable, "-c", COMPILE.format(text=text, key=key, tiles=tiles, repaired=repaired, vectors=3)],
+        [sys.executable, "-c", COMPILE.format(text=text, key=key, tiles=tiles, repaired=repaired)],
         env=environment | {"PYTHONPATH": str(source)}, capture_output=True, text=True,
     )  # fmt: skip
     assert run.stdout.split() == ["True", "True"], run.stderr[-2000:]

@@ -15,9 +15,8 @@ import triton
 import triton.language as tl
 
 from mercer.engines.cuda.half_precision import FARTHEST, ROUNDING
-from mercer.engines.cuda.ops import widened
 from mercer.engines.cuda.rows import PADDING, DeviceSide, whole_tiles
-from mercer.engines.cuda.split import READ
+from mercer.engines.cuda.split import readable
 from mercer.formula.nodes import Input
 
 #: Rows of Z that the center is the mean of, and numbers that a block of threads reads at a time.
@@ -117,17 +116,15 @@ def _begin(
     x: DeviceSide, z: DeviceSide, key: Input, centered: bool, step: float, report: torch.Tensor
 ) -> None:
     sides = [x] if x.cache is z.cache else [x, z]
-    rows = [side.matrices[key] for side in sides]
-    if rows[0].dtype not in READ or rows[0].dtype != rows[-1].dtype:
-        rows = [widened(m) for m in rows]
+    rows = readable([side.matrices[key] for side in sides])
     columns, heights = rows[0].shape[1], [whole_tiles(side.n) for side in sides]
-    height, make = sum(heights), {"device": x.device}
-    double = torch.empty(1 + centered, height, dtype=torch.float64, **make)
-    single = torch.empty(height + columns, dtype=torch.float32, **make)
+    height, device = sum(heights), x.device
+    double = torch.empty(1 + centered, height, dtype=torch.float64, device=device)
+    single = torch.empty(height + columns, dtype=torch.float32, device=device)
     center = single[height:]
     wide = max(4, min(64, 1 << (columns - 1).bit_length()))
     tall = min(PADDING, _AT_ONCE // wide)
-    with torch.cuda.device(x.device) if x.device.type == "cuda" else nullcontext():
+    with torch.cuda.device(device) if device.type == "cuda" else nullcontext():
         _measure[(height // tall,)](
             rows[0], rows[-1], center, double, single, double[-1], report, x.n, z.n, columns,
             float(step), heights[0], centered, step > 0, tall, wide, SOME, ROUNDING, FARTHEST,

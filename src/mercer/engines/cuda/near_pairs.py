@@ -1,11 +1,11 @@
 """Pairs so near each other that their distance from a product has too few digits.
 
 ‖x‖² + ‖z‖² − 2x·z is off by a few rounding units of ‖x‖². A kernel with a kink at 0, such as
-exp(−‖x − z‖), changes with the root of that where x is close to z, and only there. So a generated
-kernel takes all distances from the product, counts the pairs below a distance as if they were at
-twice as much, and lists them; here the difference to k from x − z is added. The distance is that from which on
-the error of the product changes k by less than what is promised
-(`mercer.gram.accuracy.steady_from`).
+exp(−‖x − z‖), changes with the root of that where x is close to z, and only there; a narrow one
+has few digits left where it is largest. So a generated kernel takes all distances from the product,
+counts the pairs below a distance as if they were at twice as much, and lists them; here the
+difference to k from x − z is added. The distance is that from which on the error of the product
+changes k by less than what is wanted (`mercer.gram.accuracy.steady_from`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import torch
 from mercer._tiles import cut
 from mercer.engines.cuda.torch_blocks import values_of_pairs
 
-#: Pairs that are listed at most: a share of all, between two numbers. Where there are more, fewer
-#: are wanted, or all distances are computed from differences. By the bytes that are read, and not measured: a listed
-#: pair takes as long as some hundred others.
+#: Pairs that are listed at most: a share of all, between two numbers; where there are more, fewer
+#: are wanted, or all distances are computed from differences. By the bytes that are read, and not
+#: measured: a listed pair takes as long as some hundred others.
 NEAR_PAIR_SHARE, FEWEST_NEAR, MOST_NEAR = 1 / 4096, 1 << 16, 1 << 24
 
 

@@ -121,7 +121,7 @@ def product_length(panels: int, m: int, width: int) -> int:
 def output_of(
     kind: str, pairs: tuple[int, int], panels: int, width: int, V: Any, columns: int, device: Any
 ) -> tuple[torch.Tensor, torch.Tensor | None, int]:
-    """The result, V (several vectors padded to whole tiles), and the columns of K that one block walks.
+    """The result, V (of many vectors up to whole tiles), and the columns that one block walks.
 
     `columns`: those of V with its padding; None for V stands for K itself.
     """

@@ -72,35 +72,42 @@ def _split(  # type: ignore[no-untyped-def]
         tl.store(low + out, l)
 
 
+def readable(sides: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Numbers of one type that kernels read."""
+    same = sides[0].dtype in READ and sides[0].dtype == sides[-1].dtype
+    return sides if same else [widened(side) for side in sides]
+
+
 def split(
     sides: list[tuple[Any, bool]], rows: Input, layout: ProductLayout, scale: float
 ) -> list[tuple[torch.Tensor, ...]]:
     """The rows of a side, or of two, about their center, times `scale`, in one part or two; each
     with whether it is the right operand."""
-    center, fold = sides[0][0].centers.get(rows), layout.fold
-    numbers = [side.matrices[rows] for side, _ in sides]
-    if numbers[0].dtype not in READ or numbers[0].dtype != numbers[-1].dtype:
-        numbers = [widened(m) for m in numbers]
-    index = fold.rows if fold is not None and not layout.apart else (None, None)
-    valued = any(i is not None for i in index)
-    values = [
-        s.padded(i) if (i := index[right]) is not None
-        else torch.zeros(whole_tiles(s.n), device=s.device) if valued else numbers[0]
-        for s, right in sides
-    ]  # fmt: skip
-    factors = [scale * (fold.sides[right] if fold else 1.0) for _, right in sides]
+    (first, left), (second, right) = sides[0], sides[-1]
+    center, fold = first.centers.get(rows), layout.fold
+    numbers = readable([side.matrices[rows] for side, _ in sides])
+    folded, multiple, factors = False, 0.0, (1.0, 1.0)
+    values = numbers
+    if fold is not None:
+        folded, multiple, factors = not layout.apart, scale**2 * fold.multiple, fold.sides
+    valued = folded and fold is not None and fold.rows != (None, None)
+    if valued and fold is not None:
+        values = [_row_values(side, fold.rows[right]) for side, right in sides]
     heights = [whole_tiles(side.n) + PADDING for side, _ in sides]
     shape = layout.parts, sum(heights), layout.width
-    parts = torch.empty(shape, dtype=torch.float16, device=numbers[0].device)
+    parts = torch.empty(shape, dtype=torch.float16, device=first.device)
     wide = min(128, layout.width & -layout.width)
     tall = min(256, SPLIT_NUMBERS // wide)
     _split[(sum(heights) // tall, layout.width // wide)](
         numbers[0], numbers[-1], numbers[0] if center is None else center, values[0], values[-1],
-        parts[0], parts[-1], sides[0][0].n, sides[-1][0].n, numbers[0].shape[1], heights[0],
-        int(sides[0][1]), int(sides[-1][1]), factors[0], factors[-1],
-        scale**2 * (fold.multiple if fold else 0.0), center is not None, valued,
-        layout.split and layout.parts == 1, layout.parts == 2,
-        fold is not None and not layout.apart, layout.width, tall, wide,
+        parts[0], parts[-1], first.n, second.n, numbers[0].shape[1], heights[0],
+        int(left), int(right), scale * factors[left], scale * factors[right], multiple,
+        center is not None, valued, layout.split and layout.parts == 1, layout.parts == 2, folded,
+        layout.width, tall, wide,
     )  # fmt: skip
     halves = [part.split(heights) for part in parts]
     return [tuple(half[i] for half in halves) for i in range(len(sides))]
+
+
+def _row_values(side: Any, i: int | None) -> torch.Tensor:
+    return side.padded(i) if i is not None else torch.zeros(whole_tiles(side.n), device=side.device)

@@ -18,7 +18,6 @@ from mercer._notices import MachineWarning, warn
 from mercer.engines.cuda import near_pairs
 from mercer.engines.cuda.hopper.values import render_values
 from mercer.engines.cuda.operands import (
-    extended,
     output_of,
     prepare_products,
     scale_of,
@@ -182,6 +181,4 @@ def _described(parts: tuple[torch.Tensor, ...], rows: int, step: int) -> list[An
     from mercer.engines.cuda.hopper.kernel import block_layout
 
     form, both = block_layout(rows, step), (parts[0], parts[-1])
-    return [
-        TensorDescriptor(p, list(p.shape), list(p.stride()), [rows, step], form) for p in both
-    ]
+    return [TensorDescriptor(p, list(p.shape), list(p.stride()), [rows, step], form) for p in both]

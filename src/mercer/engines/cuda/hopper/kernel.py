@@ -134,6 +134,55 @@ def _keep_panel(x, ring, panel, PARTS: gl.constexpr, STEPS: gl.constexpr):  # ty
     mbarrier.wait(full, phase=0)
 
 
+@gluon.jit
+def _list_near(  # type: ignore[no-untyped-def]
+    t, rows, columns, r, begin, n, m, pairs, found, room,
+    is_near: gl.constexpr, far: gl.constexpr, SQUARE: gl.constexpr, layout: gl.constexpr,
+):  # fmt: skip
+    """Of every row the nearest pair of the tile is listed and moved away, until none is left or the
+    list is full; to list all pairs at once would take the registers of several tiles."""
+    BN: gl.constexpr = t.shape[1]
+    place = gl.arange(0, BN, layout=gl.SliceLayout(0, layout))[None, :]
+    closest = gl.min(gl.min(t, 1), 0)
+    while is_near(closest, rows, columns):
+        least = gl.min((t.to(gl.int32, bitcast=True) & -BN) | place, 1)
+        near = is_near((least & -BN).to(gl.float32, bitcast=True), rows, columns)
+        nearest = least & (BN - 1)
+        t = gl.where(near[:, None] & (place == nearest[:, None]), far(t, rows, columns), t)
+        other = begin + nearest
+        wanted = near & (r < n) & (other < m) & ((other > r) | (not SQUARE))
+        one = wanted.to(gl.int64)
+        at = gl.atomic_add(found + 0 * one, one, mask=wanted, sem="relaxed")
+        gl.store(pairs + at, r.to(gl.int64) * m + other, mask=wanted & (at < room))
+        full = gl.load(found, volatile=True) > room
+        closest = gl.where(full, far(t, rows, columns), gl.min(gl.min(t, 1), 0))
+    return t
+
+
+@gluon.jit
+def _added(totals, k, weights, v, q, m, VECTORS: gl.constexpr):  # type: ignore[no-untyped-def]
+    """The sums of a panel with those of a tile, for every vector."""
+    sums = (totals[0] + gl.sum(k * weights, 1),)
+    for i in gl.static_range(1, VECTORS):
+        weights = gl.load(v + i * m + q, mask=q < m, other=0.0)[None, :]
+        sums = sums + (totals[i] + gl.sum(k * weights, 1),)  # type: ignore[assignment]
+    return sums
+
+
+@gluon.jit
+def _each(total, VECTORS: gl.constexpr):  # type: ignore[no-untyped-def]
+    totals = (total,)
+    for _ in gl.static_range(1, VECTORS):
+        totals = totals + (total,)  # type: ignore[assignment]
+    return totals
+
+
+@gluon.jit
+def _store_each(out, totals, r, n, VECTORS: gl.constexpr):  # type: ignore[no-untyped-def]
+    for i in gl.static_range(VECTORS):
+        gl.store(out + i * n + r, totals[i], mask=r < n)
+
+
 @gluon.jit(do_not_specialize=["n"])  # or each kind of number would be compiled anew
 def kernel(  # type: ignore[no-untyped-def]
     xh, xl, zh, zl, rx, rz, numbers, diagonal, v, out, n, m, height, breadth, length,
@@ -166,9 +215,7 @@ def kernel(  # type: ignore[no-untyped-def]
     if KEPT:
         _keep_panel(x, ring, panel, PARTS, STEPS)
     total = gl.zeros([BM], gl.float32, gl.SliceLayout(1, layout))
-    totals = ()
-    for i in gl.static_range(VECTORS):
-        totals = totals + (total,)
+    totals = _each(total, VECTORS)
     rows = of_rows(numbers, rx, r, height)
     if KIND == "symmetric":
         own = gl.load(v + r, mask=r < n, other=0.0)
@@ -181,22 +228,10 @@ def kernel(  # type: ignore[no-untyped-def]
         t = _tile(x, z, ring, panel, first, tiles * STEPS, tile * STEPS, layout, KEPT, PARTS, STEPS)
         if REPAIRED:
             t = distances(t, rows, columns)
-            closest = gl.min(gl.min(t, 1), 0)
-            # Of every row the nearest pair of the tile is listed and moved away, until none is left
-            # or the list is full; wider lists of pairs would cost the registers of a whole tile.
-            while is_near(closest, rows, columns):
-                place = (q - first - tile * BN)[None, :]
-                least = gl.min((t.to(gl.int32, bitcast=True) & -BN) | place, 1)
-                near = is_near((least & -BN).to(gl.float32, bitcast=True), rows, columns)
-                nearest = least & (BN - 1)
-                t = gl.where(near[:, None] & (place == nearest[:, None]), far(t, rows, columns), t)
-                other = first + tile * BN + nearest
-                wanted = near & (r < n) & (other < m) & ((other > r) | (not SQUARE))
-                one = wanted.to(gl.int64)
-                at = gl.atomic_add(found + 0 * one, one, mask=wanted, sem="relaxed")
-                gl.store(pairs + at, r.to(gl.int64) * m + other, mask=wanted & (at < room))
-                full = gl.load(found, volatile=True) > room
-                closest = gl.where(full, far(t, rows, columns), gl.min(gl.min(t, 1), 0))
+            t = _list_near(
+                t, rows, columns, r, first + tile * BN, n, m, pairs, found, room, is_near, far,
+                SQUARE, layout,
+            )  # fmt: skip
         k = values(t, rows, columns)
         crossing = (first + tile * BN < (panel + 1) * BM) & (first + (tile + 1) * BN > panel * BM)
         if SQUARE:  # noqa: SIM102 - what is known when it is compiled, and what is not
@@ -206,11 +241,7 @@ def kernel(  # type: ignore[no-untyped-def]
             where = r[:, None].to(gl.int64) * m + q[None, :]
             gl.store(out + where, k, mask=(r[:, None] < n) & (q[None, :] < m))
         elif KIND == "vector":
-            sums = (totals[0] + gl.sum(k * weights, 1),)
-            for i in gl.static_range(1, VECTORS):
-                weights = gl.load(v + i * m + q, mask=q < m, other=0.0)[None, :]
-                sums = sums + (totals[i] + gl.sum(k * weights, 1),)
-            totals = sums
+            totals = _added(totals, k, weights, v, q, m, VECTORS)
         else:
             # Each pair counts once: the lower half is left out.
             if crossing:
@@ -223,9 +254,7 @@ def kernel(  # type: ignore[no-untyped-def]
     if KIND == "symmetric":
         gl.atomic_add(out + r, total, mask=r < n, sem="relaxed")
     elif KIND == "vector":
-        for i in gl.static_range(VECTORS):
-            here = out + (piece.to(gl.int64) * VECTORS + i) * n
-            gl.store(here + r, totals[i], mask=r < n)
+        _store_each(out + piece.to(gl.int64) * VECTORS * n, totals, r, n, VECTORS)
 
 
 @cache
