@@ -1,10 +1,11 @@
 """Recursive feature machines and `compare` beside trees and tuned SVMs, on tables of a folder.
 
     MERCER_DATA=folder PYTHONPATH=src python bench/tables.py [--rows 1500] [--splits 2]
-        [--budget 20] [--task regression] [--without "tuned SVM,xrfm"] [name …]
+        [--budget 20] [--task regression] [--without "tuned SVM,xrfm"] [--jobs 4] [--out FILE] [name …]
 
 Tables are `*.csv.gz` of the folder and of its `tables/` (the last column is the target; the name
-begins with its task), and those that scikit-learn brings along or generates. Columns are made ready
+begins with its task), arrays X and y of `uci_*.npz` and `*_housing.npz` there, and those that
+scikit-learn brings along or generates. Columns are made ready
 once per split, for all alike: missing numbers become the median with a column that says so, words
 become one-hot columns; `compare` has the table as it is. Every model is fitted on at most `--rows`
 rows and judged on up to 5000 others: R² or the share of right answers.
@@ -15,21 +16,25 @@ of its own on a fifth of the rows; with `--budget` the winner of `compare` is on
 
 Prints a line per table, then by task the mean rank, on how many tables each model is the best, the
 median gap to the best, of classes the ranks in balanced accuracy and log loss, and what was asked
-beside what was found. "Level" is within one standard
+beside what was found. `--jobs` processes of one thread each take a split at a time; `--out` keeps
+what `compare` said and every score. "Level" is within one standard
 error of the difference of the losses, row by row.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import time
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +58,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
+from threadpoolctl import threadpool_limits
 
-from mercer import RFMClassifier, RFMRegressor
+from mercer import RFMClassifier, RFMRegressor, set_config
 from mercer.selection import compare
 
 JUDGED = 5000
@@ -90,6 +96,12 @@ def tables(names: list[str]) -> Iterator[tuple[str, str, Any, np.ndarray]]:
             y = frame.iloc[:, -1]
             target = y.to_numpy(float) if task == "regression" else y.astype(str).to_numpy()
             yield name, task, frame.iloc[:, :-1], target
+    for path in [] if folder is None else sorted(folder.rglob("*.npz")):
+        name = path.stem.removeprefix("uci_")
+        if path.stem.startswith("uci_") or path.stem.endswith("_housing"):
+            if not names or name in names:
+                made = np.load(path, allow_pickle=False)
+                yield name, "regression", pd.DataFrame(made["X"]), made["y"].astype(float)
     bundled = {
         "diabetes_scores": ("regression", datasets.load_diabetes),
         "breast_cancer": ("classification", datasets.load_breast_cancer),
@@ -243,6 +255,7 @@ class Result:
     losses: np.ndarray
     seconds: float
     told: dict[str, float] = field(default_factory=dict)
+    said: dict[str, Any] = field(default_factory=dict)
 
     @property
     def score(self) -> float:
@@ -284,10 +297,13 @@ def results_of(
         said = np.asarray(board.best.predict(frame.iloc[test]))
         one = Result(lost(said), seconds)
         one.told = {"spent": spent / given.budget, "rows": board.saved.rows / count}
+        one.said = {"winner": board.rows[0].name, "board": [(r.name, r.mean) for r in board.rows]}
+        one.said["notes"] = list(board.notes)
         if task == "classification":
             one.told |= of_rare_classes(board.best, frame.iloc[test], truth, said)
         if board.headline is not None:
             one.told["covered"] = float(board.headline.low <= one.score <= board.headline.high)
+            one.said["headline"] = board.headline.to_dict()
         found["compare"] = one
     return found
 
@@ -389,6 +405,13 @@ def joined(runs: list[Result]) -> Result:
     return Result(np.concatenate([r.losses for r in runs]), seconds, told)
 
 
+def _begin() -> None:
+    """One process of several: one thread, so that none waits for another."""
+    warnings.simplefilter("ignore")
+    threadpool_limits(1)
+    set_config(threads=1)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*")
@@ -397,23 +420,37 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="the seed of the first split")
     parser.add_argument("--budget", type=float)
     parser.add_argument("--task", default="")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--out", default="", help="a file of JSON for what was found, split by split")
     parser.add_argument("--without", default="", help="models that are left out, with commas")
     given = parser.parse_args()
     given.without = given.without.split(",")
-    warnings.simplefilter("ignore")
+    seeds = range(given.first, given.first + given.splits)
     results: dict[str, dict[str, dict[str, Result]]] = {"regression": {}, "classification": {}}
-    for name, task, frame, y in tables(given.names):
-        if given.task not in ("", task):
-            continue
-        seeds = range(given.first, given.first + given.splits)
-        runs = [results_of(task, frame, y, seed, given) for seed in seeds]
-        found = {model: joined([run[model] for run in runs]) for model in runs[0]}
-        results[task][name] = found
-        told = "  ".join(f"{m} {r.score:.4f} ({r.seconds:.1f} s)" for m, r in found.items())
-        print(
-            f"{name:18} {told} {found[model].told if (model := 'compare') in found else ''}",
-            flush=True,
-        )
+    kept: list[dict[str, Any]] = []
+    with ProcessPoolExecutor(given.jobs, get_context("spawn"), _begin) as pool:
+        going = {
+            (task, name): [pool.submit(results_of, task, frame, y, s, given) for s in seeds]
+            for name, task, frame, y in tables(given.names)
+            if given.task in ("", task)
+        }
+        for (task, name), jobs in going.items():
+            runs = [job.result() for job in jobs]
+            found = {model: joined([run[model] for run in runs]) for model in runs[0]}
+            results[task][name] = found
+            told = "  ".join(f"{m} {r.score:.4f} ({r.seconds:.1f} s)" for m, r in found.items())
+            print(
+                f"{name:18} {told} {found[model].told if (model := 'compare') in found else ''}",
+                flush=True,
+            )
+            kept += [
+                {"table": name, "seed": s, "model": m, "score": r.score, "tests": len(r.losses)}
+                | {"error": float(r.losses.std() / np.sqrt(len(r.losses))), "seconds": r.seconds}
+                | r.told | r.said
+                for s, run in zip(seeds, runs, strict=True) for m, r in run.items()
+            ]  # fmt: skip
+            if given.out:
+                Path(given.out).write_text(json.dumps(kept, indent=1))
     for task, by_table in results.items():
         if by_table:
             summary(task, by_table)
