@@ -14,13 +14,12 @@ import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from mercer._examples import take
-from mercer._machine.deadline import OutOfTime, check_time, check_wanted, until
+from mercer._machine.deadline import OutOfTime, check_time, check_wanted, now, until
 from mercer.data.dataset import Dataset
 from mercer.kernels import Kernel, Sum
 from mercer.selection.board.scoreboard import OutOfFold
@@ -166,14 +165,12 @@ class Finals:
         """Those that can be fitted on so many rows, and then on all of them, in the time left."""
         race = self.race
         for entry in going:
-            left, most = race.clock.left(), self._seconds_for(entry, size)
+            most = self._seconds_for(entry, size)
             if most <= 0:
                 continue
             race.say(f"{size} rows: {entry.name}")
-            whole = AllOrNothing([entry])
-            while not whole.done and race.clock.left() > 0.5 * left:
-                with whole, until(perf_counter() + most):
-                    self._judge(entry, size, 0)
+            with AllOrNothing([entry]), until(now() + most):
+                self._judge(entry, size, 0)
 
     def _seconds_for(self, entry: Entry, size: int) -> float:
         """Seconds that a fit on so many rows may take, such that one on all rows can follow; 0
@@ -382,29 +379,22 @@ class Finals:
 
 
 class AllOrNothing:
-    """Candidates as they were before a block that ran out of time, or that Ctrl-C ended.
-
-    It is `done` unless most of the time went into compiling: what is compiled now is there.
-    """
+    """Candidates as they were before a block that ran out of time, or that Ctrl-C ended."""
 
     def __init__(self, entries: list[Entry]) -> None:
         self.before: list[tuple[Entry, dict[str, Any]]] = [
             (entry, entry.state()) for entry in entries
         ]
-        self.done: bool = False
 
     def __enter__(self) -> AllOrNothing:
-        self.begin: float = perf_counter()
-        self.watch: Stopwatch = Stopwatch()
+        self.begin: float = now()
         self.cut_off: bool = False
-        self.done = True
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
         if kind is None:
             return False
-        self.cut_off, in_vain = True, perf_counter() - self.begin
-        self.done = 2 * self.watch.compiled() <= in_vain
+        self.cut_off, in_vain = True, now() - self.begin
         for entry, state in self.before:
             vars(entry).update(state)
             entry.in_vain = in_vain

@@ -7,7 +7,6 @@ is what the measured times say will fit; without one it is fixed, and nothing de
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -18,7 +17,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from mercer._examples import take
-from mercer._machine.deadline import OutOfTime, check_time, check_wanted, until
+from mercer._machine.deadline import OutOfTime, check_time, check_wanted, now, until
 from mercer._machine.interrupts import CTRL_C
 from mercer._machine.threads import single_threaded_blas
 from mercer.gram import host_gram
@@ -156,12 +155,12 @@ class Race(Forecasts):
         before = entry.state()
         # Someone must have a score, however long that takes.
         end = self.clock.end - self.kept(entry) if self.best() or entry.own else math.inf
-        begin, watch = time.perf_counter(), Stopwatch()
+        begin = now()
         try:
             if self.apart is not None and entry.own:  # the start of a process is not its time
                 with until(end), suppress(CannotTravel):
                     self.apart.ready()
-                begin = time.perf_counter()
+                begin = now()
             if self.clock.budget is not None and not entry.outcomes and self.best():
                 # What it takes is not known, and others are waiting.
                 end = min(end, begin + UNKNOWN_SHARE * self.clock.budget)
@@ -173,10 +172,7 @@ class Race(Forecasts):
             entry.folds = min(entry.folds, len(entry.scores))
             if not entry.scores:
                 vars(entry).update(before)
-                entry.in_vain = time.perf_counter() - begin
-                # What was compiled need not be again; half of the time may go into it.
-                if 2 * watch.compiled() > entry.in_vain and self.clock.left() > self.clock.spent():
-                    self.run(entry, size, repeat)
+                entry.in_vain = now() - begin
         except CTRL_C:
             vars(entry).update(before)
             raise
