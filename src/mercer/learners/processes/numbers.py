@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._arrays import host, is_sparse
 from mercer._lazy import record
 from mercer.formula.derive import lengths_of, parameters_of
 from mercer.formula.nodes import ROOT
@@ -79,6 +80,17 @@ class Numbers:
             width = part is not None and as_width(part.parameters.get(last)) is not None
             found += [width] * max(count, 1)
         return found
+
+    def by_column(self, X: Any) -> np.ndarray | None:
+        """Logarithms of the spread of each column where there is a length for each, elsewhere NaN;
+        None without such lengths."""
+        shape = getattr(X, "shape", ())
+        if is_sparse(X) or len(shape) != 2 or shape[1] not in [n for _, n in self.names]:
+            return None
+        spread = np.std(host(X), axis=0)
+        spread = np.log(np.where(spread > 0, spread, 1.0))
+        each = [spread if n == len(spread) else np.full(max(n, 1), np.nan) for _, n in self.names]
+        return np.concatenate(each)
 
     def slopes(self, found: Mapping[str, Any], theta: np.ndarray) -> np.ndarray:
         """Derivatives in θ from those in the numbers: ∂/∂ log p = p ∂/∂p."""

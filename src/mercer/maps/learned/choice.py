@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
+from math import inf
 
 import numpy as np
 
 from mercer._lazy import record
+from mercer._machine.deadline import OutOfTime, now, time_left, until
 from mercer._progress import progress
 from mercer.gram.gradients import outer_product
 from mercer.maps.learned.inputs import Inputs
@@ -35,6 +37,8 @@ FEWEST_FOLDED = 24
 LENGTHS, POWERS = (1.0, 4.0), (1.0, 1.7)
 
 
+#: The share of the time left that members may take in turn, and all folds of the best after them.
+TRIAL_SHARE, CHOICE_SHARE = 0.3, 0.6
 #: X, Y and weights.
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 #: Per round the error of each row that judges, by λ, and the solution.
@@ -122,7 +126,10 @@ def chosen(
     search: Search,
     least: int = 0,
 ) -> Recipe:
-    """The best member and number of rounds, at least `least`, for rows without copies."""
+    """The best member and number of rounds, at least `least`, for rows without copies.
+
+    Where time is short, of the members that were reached, by one fold if need be.
+    """
     most = ROUNDS if rounds is None else rounds
     order = np.random.default_rng(0).permutation(len(X))[:JUDGE_ROWS]
     if len(members) == 1 and rounds is not None and search.is_settled:
@@ -137,16 +144,27 @@ def chosen(
     parts = list(_folds(X[order], Y[order], w[order]))
     trial = parts[0]
     tried: list[tuple[Recipe, Chain]] = []
+    begin, left = now(), time_left()
     with progress("metrics", len(members) + 1) as bar:
         try:
             for member in members:
-                chain = _chain(member, trial, most, search, None, stops=rounds is None)
+                try:
+                    with until(begin + TRIAL_SHARE * left if tried else inf):
+                        chain = _chain(member, trial, most, search, None, stops=rounds is None)
+                except OutOfTime:
+                    if not tried:
+                        raise
+                    break
                 tried.append((_recipe(member, [trial], [chain], rounds, least, search), chain))
                 bar.advance(note=f"error {tried[-1][0].error:.3g}")
             best, chain = min(tried, key=lambda pair: pair[0].error)
             hints, longest = [fitted.shape for _, fitted in chain], min(len(chain), most)
-            chains = [_chain(best.member, part, longest, search, hints) for part in parts]
+            with until(begin + CHOICE_SHARE * left):
+                chains = [_chain(best.member, part, longest, search, hints) for part in parts]
             return _recipe(best.member, parts, chains, rounds, least, search)
+        except OutOfTime:
+            if not tried:
+                raise
         except KeyboardInterrupt:
             if not tried:
                 raise

@@ -46,8 +46,9 @@ UNKNOWN_FIT = 0.4
 JUDGE_SHARE, ENOUGH_JUDGES = 0.2, 1_000
 #: So often the folds are drawn anew, for more rows that judge where there is time.
 EXTRA_REPEATS = 3
-#: Standard errors by which a candidate may be behind to be judged by more rows.
-CLOSE = 1.5
+#: Standard errors by which a candidate may be behind to be judged by more rows, and by which the
+#: best of a kind may be to be tried with other settings.
+CLOSE, FAR = 1.5, 3.0
 
 
 def first_of_each(best: Iterable[Entry], key: Callable[[Entry], str]) -> list[Entry]:
@@ -127,7 +128,8 @@ class Finals:
 
     def run(self, fresh: list[Entry]) -> None:
         """All rounds; `fresh` are candidates that have not run. One alone needs no decision."""
-        race, going = self.race, [*finalists(self.race.best()), *fresh]
+        race, known = self.race, finalists(self.race.best())
+        going = [*known[:1], *fresh, *known[1:]]  # each kind, before more of one
         if len(going) < 2:
             return
         leader = going[0]
@@ -187,11 +189,11 @@ class Finals:
 
     # --- more rows that judge ---------------------------------------------------------------
 
-    def _leaders(self) -> list[Entry]:
+    def _leaders(self, doubts: float = CLOSE) -> list[Entry]:
         """The best of the largest round and those close to it, best first."""
         done = sorted((e for e in self.race.entries if e.final), key=Entry.rank)
         done = [e for e in done if e.kind != "blend" and len(e.scores) == len(done[0].scores)]
-        return [e for e in done if e.mean >= done[0].mean - CLOSE * self.doubt(done[0])]
+        return [e for e in done if e.mean >= done[0].mean - doubts * self.doubt(done[0])]
 
     def affordable(self, winner: Entry) -> Entry:
         """The winner, or who is as good within doubt and can be fitted on all rows in time."""
@@ -231,21 +233,29 @@ class Finals:
     # --- settings ---------------------------------------------------------------------------
 
     def _tune(self) -> None:
-        """Other scales and settings of the best, step by step while they fit and help."""
-        race, tried = self.race, set()
+        """Other scales and settings of the best of each kind that is not far behind, step by step
+        while they fit and help; the leader first."""
+        first = self._leaders()[0]
+        for best in first_of_each(self._leaders(FAR), attrgetter("kind")):
+            if best.size == first.size:
+                self._tune_one(best)
+
+    def _tune_one(self, best: Entry) -> None:
+        race, tried, kind = self.race, set(), best.kind
         while True:
-            best, better = self._leaders()[0], False
+            alike = [e for e in race.entries if e.kind == kind and e.final]
+            best, better = min(alike, key=Entry.rank), False
             for entry in self._variants(best):
                 key = (entry.kernel, entry.trainer.learner, entry.chosen[0].pick)
                 if key in tried or not self._fits_beside(best, entry):
                     continue
                 tried.add(key)
                 race.entries.append(entry)
-                if self._beats(entry, best):
-                    better = True
+                won = self._beats(entry, best)
+                better |= won
                 if entry.kernel == best.kernel or not entry.scores:
                     race.entries.remove(entry)
-                    if better and entry.scores:  # the same candidate, better set
+                    if won:  # the same candidate, better set
                         self.models[best.index] = self.models.pop(entry.index)
                         vars(best).update(vars(entry), index=best.index)
             if not better:
@@ -285,10 +295,10 @@ class Finals:
         pick = best.trainer.picked(best.chosen)
         known = {(e.kernel, e.trainer.learner) for e in self.race.entries}
         other = next((e for e in self.race.best() if e.kernel not in (None, best.kernel)), None)
-        learner, size = best.trainer.learner, len(best.trainer.grid.values)
+        learner = best.trainer.learner
         near: list[Kernel | None] = [k for k in nearby(best, other) if (k, learner) not in known]
         made = [(kernel, pick) for kernel in near]
-        made += [(best.kernel, p) for p in (pick + 1, pick - 1) if 0 <= p < size]
+        made += [(best.kernel, p) for p in best.trainer.near(pick) if p != pick]
         first = self._next_index()
         return [
             replace(

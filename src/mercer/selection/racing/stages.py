@@ -35,7 +35,7 @@ def run_stages(
         # More rows than this take part in the finals only; so does who has nothing to be chosen.
         race.sizes = list(dict.fromkeys(min(s, SECOND_ROWS) for s in race.sizes))
         if not race.data.with_scores:  # which are to be calibrated
-            late = [r for r in rivals if r.rival.stored and len(r.grid.values) == 1]
+            late = [r for r in rivals if r.rival.dense]
             # What takes longest may take a share of the time left: of more if it comes first.
             late.sort(key=lambda r: not r.rival.learns_metric)
     early = [r for r in rivals if r not in late]

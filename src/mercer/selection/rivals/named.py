@@ -18,6 +18,15 @@ from mercer.learners.rivals.trees import TreesClassifier, TreesRegressor
 
 #: Trees that boosting grows in all, and per class at most and at least.
 TREES, MOST_TREES, LEAST_TREES = 300, 100, 20
+#: Settings of boosting: times as many trees, times the step, and what differs from the defaults. The
+#: first is tried on few rows; the others in the finals, as the time allows.
+BOOSTING = (
+    (1, 1.0, {}),
+    (2, 0.5, {"leaves": 16, "smallest": 5, "columns": 0.5}),
+    (3, 0.3, {"leaves": 8, "smallest": 5, "columns": 0.5, "l2": 1.0}),
+    (2, 1.0, {"leaves": 8}),
+    (3, 0.3, {"leaves": 31, "columns": 0.5, "l2": 1.0}),
+)
 #: Sparse rows of more columns than this are not made dense for trees.
 TREE_COLUMNS = 2_000
 
@@ -63,7 +72,8 @@ def _boosting(task: str, classes: int, value: Any) -> Any:
     outputs = classes if classes > 2 else 1
     count = min(MOST_TREES, max(LEAST_TREES, TREES // outputs))
     made = TreesClassifier if task == "classification" else TreesRegressor
-    return made("boosting", count, learning_rate=10.0 / count)
+    longer, step, settings = value
+    return made("boosting", longer * count, learning_rate=step * 10.0 / count, **settings)
 
 
 def _forest(task: str, classes: int, value: Any) -> Any:
@@ -114,6 +124,7 @@ NAMED = {
             "trees do best on tables where columns are of different kinds, where some are of no "
             "use, and where the target jumps at thresholds: a smooth kernel on all columns at once "
             "sees none of that",
+            dict.fromkeys(("classification", "regression"), Grid(BOOSTING, exponent=1.3)),
             dense=True,
         ),
         Rival(

@@ -56,6 +56,13 @@ class RivalTrainer(GridTrainer):
         rounds = self.settled.get("rounds", ROUNDS)
         return (SETTLED if self.settled else CHOICE) + rounds * min(n, ROUND_ROWS) ** 3 + solving
 
+    def size(self, fold: Fold) -> int:
+        return 1 if self.rival.dense else super().size(fold)
+
+    def near(self, index: int) -> list[int]:
+        # Settings of trees are in no order but that of their promise.
+        return list(range(len(self.grid.values))) if self.rival.dense else super().near(index)
+
     def blocks(self, fold: Fold) -> tuple[Any, Any]:
         return fold.examples()
 
