@@ -1,7 +1,8 @@
 """Recursive feature machines and `compare` beside trees and tuned SVMs, on tables of a folder.
 
     MERCER_DATA=folder PYTHONPATH=src python bench/tables.py [--rows 1500] [--splits 2]
-        [--budget 20] [--task regression] [--without "tuned SVM,xrfm"] [--jobs 4] [--out FILE] [name …]
+        [--budget 20] [--task regression] [--without "tuned SVM,xrfm"] [--jobs 4] [--out FILE]
+        [name …]
 
 Tables are `*.csv.gz` of the folder and of its `tables/` (the last column is the target; the name
 begins with its task), arrays X and y of `uci_*.npz` and `*_housing.npz` there, and those that
@@ -14,11 +15,11 @@ rows and judged on up to 5000 others: R² or the share of right answers.
 fifth of the rows, for as many CPU seconds as RFM took, or as the budget allows; `xrfm` has a search
 of its own on a fifth of the rows; with `--budget` the winner of `compare` is one of the models.
 
-Prints a line per table and split, then by task the mean rank, on how many tables each model is the best, the
-median gap to the best, of classes the ranks in balanced accuracy and log loss, and what was asked
-beside what was found. `--jobs` processes of one thread each take a split at a time; `--out` keeps
-what `compare` said and every score. "Level" is within one standard
-error of the difference of the losses, row by row.
+Prints a line per table and split, then by task the mean rank, on how many tables each model is the
+best, the median gap to the best, of classes the ranks in balanced accuracy and log loss, and what
+was asked beside what was found. `--jobs` processes of one thread each take a split at a time;
+`--out` keeps what `compare` said and every score. "Level" is within one standard error of the
+difference of the losses, row by row.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import partial
@@ -99,10 +100,10 @@ def tables(names: list[str]) -> Iterator[tuple[str, str, Any, np.ndarray]]:
             yield name, task, frame.iloc[:, :-1], target
     for path in [] if folder is None else sorted(folder.rglob("*.npz")):
         name = path.stem.removeprefix("uci_")
-        if path.stem.startswith("uci_") or path.stem.endswith("_housing"):
-            if not names or name in names:
-                made = np.load(path, allow_pickle=False)
-                yield name, "regression", pd.DataFrame(made["X"]), made["y"].astype(float)
+        known = path.stem.startswith("uci_") or path.stem.endswith("_housing")
+        if known and (not names or name in names):
+            made = np.load(path, allow_pickle=False)
+            yield name, "regression", pd.DataFrame(made["X"]), made["y"].astype(float)
     bundled = {
         "diabetes_scores": ("regression", datasets.load_diabetes),
         "breast_cancer": ("classification", datasets.load_breast_cancer),
@@ -350,7 +351,7 @@ def asked(what: str, found: float, bound: str, unit: str = "%") -> None:
     print(f"  {what:66} {found:7.4g} {unit}  (asked {bound})")
 
 
-def share(of: list[bool]) -> float:
+def share(of: Sequence[float]) -> float:
     return 100.0 * float(np.mean(of))
 
 
@@ -427,7 +428,9 @@ def main() -> None:
     parser.add_argument("--budget", type=float)
     parser.add_argument("--task", default="")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--out", default="", help="a file of JSON for what was found, split by split")
+    parser.add_argument(
+        "--out", default="", help="a file of JSON for what was found, split by split"
+    )
     parser.add_argument("--without", default="", help="models that are left out, with commas")
     given = parser.parse_args()
     given.without = given.without.split(",")
@@ -444,8 +447,9 @@ def main() -> None:
         for job in as_completed(going):
             (task, name, seed), run = going[job], job.result()
             runs.setdefault((task, name), []).append(run)
-            print(f"{name:18} {seed}", *(f"{m} {r.score:.4f} ({r.seconds:.1f} s)" for m, r in run.items()),
-                  run[model].told if (model := "compare") in run else "", flush=True)  # fmt: skip
+            told = [f"{m} {r.score:.4f} ({r.seconds:.1f} s)" for m, r in run.items()]
+            print(f"{name:18} {seed}", *told, *(r.told for m, r in run.items() if m == "compare"),
+                  flush=True)  # fmt: skip
             kept += [
                 {"table": name, "seed": seed, "model": m, "score": r.score, "tests": len(r.losses)}
                 | {"error": float(r.losses.std() / np.sqrt(len(r.losses))), "seconds": r.seconds}

@@ -145,7 +145,6 @@ def test_the_fit_that_answers_leaves_time_for_the_one_on_all_rows(monkeypatch):
 
 
 def test_that_no_kernel_was_judged_is_said(monkeypatch):
-    from mercer._machine.deadline import OutOfTime, check_time, now, until
 
     real = Race._fold
 

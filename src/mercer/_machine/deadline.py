@@ -34,28 +34,21 @@ _begun = time.perf_counter()
 
 
 class Compiling:
-    """Seconds in which code was compiled, by one thread or several, counted once."""
+    """Seconds in which this process has compiled, by one thread or several, counted once."""
 
-    def __init__(self) -> None:
-        self._lock, self._depth, self._done, self._since = threading.RLock(), 0, 0.0, 0.0
+    done, since = 0.0, math.inf
 
     def begin(self) -> None:
-        with self._lock:
-            self._since = self._since if self._depth else time.perf_counter()
-            self._depth += 1
+        self.since = min(self.since, time.perf_counter())
 
     def end(self) -> None:
-        with self._lock:
-            self._depth -= 1
-            self._done += 0.0 if self._depth else time.perf_counter() - self._since
+        self.done, self.since = self.seconds(), math.inf
 
     def seconds(self) -> float:
         """So far, with what is compiled right now."""
-        with self._lock:
-            return self._done + (time.perf_counter() - self._since if self._depth else 0.0)
+        return self.done + max(0.0, time.perf_counter() - self.since)
 
 
-#: What this process has compiled.
 compiling = Compiling()
 
 

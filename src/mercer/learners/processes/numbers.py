@@ -84,7 +84,7 @@ class Numbers:
     def by_column(self, X: Any) -> np.ndarray | None:
         """Logarithms of the spread of each column where there is a length for each, elsewhere NaN;
         None without such lengths."""
-        shape = getattr(X, "shape", ())
+        shape: tuple[int, ...] = getattr(X, "shape", ())
         if is_sparse(X) or len(shape) != 2 or shape[1] not in [n for _, n in self.names]:
             return None
         spread = np.std(host(X), axis=0)

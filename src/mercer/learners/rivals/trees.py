@@ -226,8 +226,9 @@ class _TreeLearner(BaseEstimator):
         if self.method == "boosting":
             return getattr(ensemble, f"HistGradientBoosting{kind}")(
                 max_iter=self.n_trees, learning_rate=self.learning_rate, early_stopping=False,
-                random_state=self.random_state, max_leaf_nodes=self.leaves, max_features=self.columns,
-                min_samples_leaf=self.smallest, l2_regularization=self.l2,
+                random_state=self.random_state, max_leaf_nodes=self.leaves,
+                max_features=self.columns, min_samples_leaf=self.smallest,
+                l2_regularization=self.l2,
             )  # fmt: skip
         threads = get_config().n_threads if X.size >= THREADED_VALUES else 1
         return getattr(ensemble, f"RandomForest{kind}")(
@@ -269,6 +270,7 @@ class TreesRegressor(RegressorMixin, _TreeLearner):
         return self._sums(X)[:, 0]
 
 
+@estimator
 class TreesClassifier(ClassifierMixin, _TreeLearner):
     """Σ of trees, for classes.
 
@@ -277,21 +279,7 @@ class TreesClassifier(ClassifierMixin, _TreeLearner):
     array([False,  True])
     """
 
-    def __init__(
-        self,
-        method: str = "boosting",
-        n_trees: int = 100,
-        learning_rate: float = 0.1,
-        random_state: int = 0,
-        leaves: int = 31,
-        smallest: int = 20,
-        l2: float = 0.0,
-        columns: float = 1.0,
-        class_weight: Any = None,
-    ) -> None:
-        settings = (n_trees, learning_rate, random_state, leaves, smallest, l2, columns)
-        super().__init__(method, *settings)
-        self.class_weight = class_weight
+    class_weight: Any = None
 
     def _grower(self, X: np.ndarray) -> Any:
         return super()._grower(X).set_params(class_weight=self.class_weight)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from math import inf
 
 import numpy as np
 
 from mercer._lazy import record
-from mercer._machine.deadline import OutOfTime, now, time_left, until
+from mercer._machine.deadline import now, time_left
 from mercer._progress import progress
 from mercer.gram.gradients import outer_product
 from mercer.maps.learned.inputs import Inputs
@@ -37,8 +36,8 @@ FEWEST_FOLDED = 24
 LENGTHS, POWERS = (1.0, 4.0), (1.0, 1.7)
 
 
-#: The share of the time left that members may take in turn, and all folds of the best after them.
-TRIAL_SHARE, CHOICE_SHARE = 0.3, 0.6
+#: The shares of the time left after which no other member is tried, and no other fold.
+TRIAL_SHARE, CHOICE_SHARE = 0.3, 0.4
 #: X, Y and weights.
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 #: Per round the error of each row that judges, by λ, and the solution.
@@ -132,13 +131,9 @@ def chosen(
     """
     most = ROUNDS if rounds is None else rounds
     order = np.random.default_rng(0).permutation(len(X))[:JUDGE_ROWS]
-    if len(members) == 1 and rounds is not None and search.is_settled:
-        (shape,), times = search.shapes(members[0].norm, None), rounds + 1
-        return Recipe(members[0], (shape,) * times, (float(search.penalties[0]),) * times, np.nan)
-    if len(order) < FEWEST_FOLDED:
-        whole = Part((X, Y, w), (X, Y, w))
-        small = Member(members[0].inputs, members[0].norm, "fixed")
-        return _recipe(small, [whole], [_chain(small, whole, 0, search, None)], 0, 0, search)
+    known = _without_folds((X[order], Y[order], w[order]), members, rounds, search)
+    if known is not None:
+        return known
     if not len(Inputs.of("both", X, w).ranked):  # ranks of two values are these values
         members = [one for one in members if one.inputs == members[0].inputs]
     parts = list(_folds(X[order], Y[order], w[order]))
@@ -148,28 +143,36 @@ def chosen(
     with progress("metrics", len(members) + 1) as bar:
         try:
             for member in members:
-                try:
-                    with until(begin + TRIAL_SHARE * left if tried else inf):
-                        chain = _chain(member, trial, most, search, None, stops=rounds is None)
-                except OutOfTime:
-                    if not tried:
-                        raise
+                if tried and now() > begin + TRIAL_SHARE * left:
                     break
+                chain = _chain(member, trial, most, search, None, stops=rounds is None)
                 tried.append((_recipe(member, [trial], [chain], rounds, least, search), chain))
                 bar.advance(note=f"error {tried[-1][0].error:.3g}")
             best, chain = min(tried, key=lambda pair: pair[0].error)
+            if now() > begin + CHOICE_SHARE * left:
+                return best
             hints, longest = [fitted.shape for _, fitted in chain], min(len(chain), most)
-            with until(begin + CHOICE_SHARE * left):
-                chains = [_chain(best.member, part, longest, search, hints) for part in parts]
+            chains = [_chain(best.member, part, longest, search, hints) for part in parts]
             return _recipe(best.member, parts, chains, rounds, least, search)
-        except OutOfTime:
-            if not tried:
-                raise
         except KeyboardInterrupt:
             if not tried:
                 raise
             warn_interrupted()
     return min((one for one, _ in tried), key=lambda one: one.error)
+
+
+def _without_folds(
+    rows: Rows, members: list[Member], rounds: int | None, search: Search
+) -> Recipe | None:
+    """Where nothing is left to choose, or rows are too few for folds."""
+    if len(members) == 1 and rounds is not None and search.is_settled:
+        (shape,), times = search.shapes(members[0].norm, None), rounds + 1
+        return Recipe(members[0], (shape,) * times, (float(search.penalties[0]),) * times, np.nan)
+    if len(rows[0]) < FEWEST_FOLDED:
+        whole = Part(rows, rows)
+        small = Member(members[0].inputs, members[0].norm, "fixed")
+        return _recipe(small, [whole], [_chain(small, whole, 0, search, None)], 0, 0, search)
+    return None
 
 
 def _earliest(errors: list[np.ndarray], w: np.ndarray, least: int) -> int:

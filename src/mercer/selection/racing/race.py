@@ -36,8 +36,6 @@ T = TypeVar("T")
 FIRST_ROWS, SECOND_ROWS = 600, 2_000
 #: On fewer rows than this no candidate is stopped.
 STOPPED_ROWS = 150
-#: A kernel is first evaluated on so many rows: that compiles its code before the clock runs.
-WARM_ROWS = 40
 #: More folds than this are run on all rows only.
 MOST_FOLDS = 20
 #: The share of a budget that a candidate may take of which nothing is known.
@@ -132,7 +130,6 @@ class Race(Forecasts):
         if self._matrix is None or self._matrix[0] != key:
             self._matrix = None  # frees the old one first
             rows = take(self.data.X, self.rows(size))
-            host_gram(kernel, take(rows, slice(WARM_ROWS))).dense()  # compile before the clock runs
             watch = Stopwatch()
             # As many threads as in the folds: sums in another order differ in their last digits,
             # and how many the process has must not decide between candidates.

@@ -18,9 +18,9 @@ from mercer.learners.rivals.trees import TreesClassifier, TreesRegressor
 
 #: Trees that boosting grows in all, and per class at most and at least.
 TREES, MOST_TREES, LEAST_TREES = 300, 100, 20
-#: Settings of boosting: times as many trees, times the step, and what differs from the defaults. The
-#: first is tried on few rows; the others in the finals, as the time allows.
-BOOSTING = (
+#: Settings of boosting: times as many trees, times the step, and what differs from the defaults.
+#: The first is tried on few rows; the others in the finals, as the time allows.
+BOOSTING: tuple[tuple[int, float, dict[str, Any]], ...] = (
     (1, 1.0, {}),
     (2, 0.5, {"leaves": 16, "smallest": 5, "columns": 0.5}),
     (3, 0.3, {"leaves": 8, "smallest": 5, "columns": 0.5, "l2": 1.0}),
