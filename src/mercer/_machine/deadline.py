@@ -218,8 +218,8 @@ def begin_command(whole_process: bool) -> None:
 
 
 def command_seconds() -> float:
-    """Seconds since the command began."""
-    return time.perf_counter() - _begun
+    """Seconds since the command began, without those of compiling."""
+    return now() - _begun
 
 
 def _process_seconds() -> float:
