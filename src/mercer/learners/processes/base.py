@@ -247,10 +247,9 @@ class Process(KernelLearner):
             return None
         shifts = np.log([*WIDTH_FACTORS, *(1.0 / f for f in WIDTH_FACTORS)])
         tried = [start + shift * widths for shift in shifts]
-        spread = self._numbers.by_column(self.X_train_)
-        if spread is not None:
-            even = start.copy()
-            even[: len(spread)] = np.where(np.isnan(spread), even[: len(spread)], spread)
+        even = self._numbers.by_column(self.X_train_)
+        if even is not None:
+            even = np.append(even, start[len(even) :])
             tried += [even + shift * widths for shift in (0.0, *shifts)]
         tried = [np.clip(theta, *bounds.T) for theta in tried]
         values = [self._value(theta, rows) for theta in tried]

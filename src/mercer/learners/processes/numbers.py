@@ -82,15 +82,18 @@ class Numbers:
         return found
 
     def by_column(self, X: Any) -> np.ndarray | None:
-        """Logarithms of the spread of each column where there is a length for each, elsewhere NaN;
-        None without such lengths."""
-        shape: tuple[int, ...] = getattr(X, "shape", ())
-        if is_sparse(X) or len(shape) != 2 or shape[1] not in [n for _, n in self.names]:
+        """Where θ starts, a length per column being the spread of the column; None without such
+        lengths."""
+        counts, width = [n for _, n in self.names], np.shape(X)[-1] if np.ndim(X) == 2 else 0
+        if is_sparse(X) or not width or width not in counts:
             return None
-        spread = np.std(host(X), axis=0)
-        spread = np.log(np.where(spread > 0, spread, 1.0))
-        each = [spread if n == len(spread) else np.full(max(n, 1), np.nan) for _, n in self.names]
-        return np.concatenate(each)
+        spread, first = (
+            np.std(host(X), axis=0),
+            sum(max(n, 1) for n in counts[: counts.index(width)]),
+        )
+        made = self.start.copy()
+        made[first : first + width] = np.log(np.where(spread > 0, spread, 1.0))
+        return made
 
     def slopes(self, found: Mapping[str, Any], theta: np.ndarray) -> np.ndarray:
         """Derivatives in θ from those in the numbers: ∂/∂ log p = p ∂/∂p."""

@@ -30,6 +30,12 @@ BOOSTING: tuple[tuple[int, float, dict[str, Any]], ...] = (
 #: Sparse rows of more columns than this are not made dense for trees.
 TREE_COLUMNS = 2_000
 
+#: Why trees may win.
+OF_TREES = (
+    "trees do best on tables where columns are of different kinds, where some are of no use, and "
+    "where the target jumps at thresholds: a smooth kernel on all columns at once sees none of that"
+)
+
 #: An estimator for a task, a number of classes and a value of the grid.
 Make = Callable[[str, int, Any], Any]
 
@@ -121,9 +127,7 @@ NAMED = {
             "boosting",
             "gradient boosting",
             _boosting,
-            "trees do best on tables where columns are of different kinds, where some are of no "
-            "use, and where the target jumps at thresholds: a smooth kernel on all columns at once "
-            "sees none of that",
+            OF_TREES,
             dict.fromkeys(("classification", "regression"), Grid(BOOSTING, exponent=1.3)),
             dense=True,
         ),
@@ -131,9 +135,7 @@ NAMED = {
             "forest",
             "a random forest",
             _forest,
-            "trees do best on tables where columns are of different kinds, where some are of no "
-            "use, and where the target jumps at thresholds: a smooth kernel on all columns at once "
-            "sees none of that",
+            OF_TREES,
             dense=True,
         ),
         Rival(
