@@ -31,6 +31,8 @@ PENALTIES = 10.0 ** np.arange(1.0, -6.5, -0.5)
 #: Rows from which a solution takes several threads of BLAS. These wait busily for more work: four
 #: solutions of 2000 rows with products between them took 0.4 s with two threads, 0.26 s with one.
 THREADED_ROWS = 4000
+#: Steps of a solution at most, and what may be left of targets, in units of Σ|α|.
+STEPS, SETTLED = 8, 1e-15
 #: Rows whose median distance is the unit of lengths.
 MEDIAN_ROWS = 256
 
@@ -130,9 +132,23 @@ def coefficients(
     K = np.asarray(kernel.gram(Z).dense(), dtype=np.float64)
     K[np.diag_indices(len(K))] += penalty / w
     with threads_for(len(K)):
+        if (refined := _refined(K, Y)) is not None:
+            return refined
         if not factorize(K, 1):
             raise np.linalg.LinAlgError(f"K + {penalty:g} I is not positive definite: raise alpha")
         return solve(K, Y, 1)
+
+
+def _refined(A: np.ndarray, Y: np.ndarray) -> np.ndarray | None:
+    """A⁻¹Y as exact as from A's own factor: by one in float32, in half of the time, step by step
+    from what is left; None where that ends in nothing. No number in A is far above 1."""
+    U, X, rest = A.astype(np.float32), np.zeros(Y.shape), Y
+    for _ in range(STEPS if factorize(U, 1) else 0):
+        X = X + solve(U, rest, 1)
+        rest = Y - A @ X
+        if (np.abs(rest).max(axis=0) <= SETTLED * np.abs(X).sum(axis=0)).all():
+            return X
+    return None
 
 
 def learned(

@@ -301,20 +301,11 @@ class Finals:
         made += [(best.kernel, p) for p in best.trainer.near(pick) if p != pick]
         first = self._next_index()
         return [
-            replace(
-                best,
-                kernel=kernel,
-                index=first + i,
-                unit=self._unit(kernel),
-                chosen=[replace(best.outcomes[0], pick=p, tried={p: 0.0})],
-                scores=[],
-                outcomes=[],
-                tests=[],
-                fitted=dict(best.fitted),
-                history={},
-            )
+            replace(best, kernel=kernel, index=first + i, unit=self._unit(kernel), scores=[],
+                    chosen=[replace(best.outcomes[0], pick=p, tried={p: 0.0})], outcomes=[],
+                    tests=[], fitted=dict(best.fitted), history={})
             for i, (kernel, p) in enumerate(made)
-        ]
+        ]  # fmt: skip
 
     def _unit(self, kernel: Kernel | None) -> float:
         """The mean of k(x, x)."""
