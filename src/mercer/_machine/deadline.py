@@ -214,7 +214,7 @@ def announced_seconds() -> float:
 def begin_command(whole_process: bool) -> None:
     """A command begins; it began with the process if that was started for it."""
     global _begun
-    _begun = time.perf_counter() - (_process_seconds() if whole_process else 0.0)
+    _begun = now() - (_process_seconds() if whole_process else 0.0)
 
 
 def command_seconds() -> float:
