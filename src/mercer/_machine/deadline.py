@@ -73,7 +73,7 @@ def until(end: float) -> Iterator[None]:
 
 def check_time() -> None:
     """Raise `OutOfTime` where the time is over, or nobody wants the result any more."""
-    if now() > _end.get():
+    if _end.get() < math.inf and now() > _end.get():
         raise OutOfTime("the time is over")
     if _unwanted.get() is not None:
         check_wanted()
@@ -153,13 +153,13 @@ def one_call(operations: float) -> Iterator[None]:
     Operations are those of a Cholesky factorization in double precision: what is n times as slow
     counts n times.
     """
-    begin = now()
-    if begin + operations / _Speed.rate > _end.get():
+    begin = time.perf_counter()
+    if _end.get() < math.inf and now() + operations / _Speed.rate > _end.get():
         raise OutOfTime("the time left is too short for the next step")
     yield
     # Small matrices are slower per operation, and say little about large ones.
     if operations > 0.1 * _Speed.work:
-        _Speed.work, _Speed.rate = operations, operations / max(now() - begin, 1e-9)
+        _Speed.work, _Speed.rate = operations, operations / max(time.perf_counter() - begin, 1e-9)
 
 
 @dataclass

@@ -36,9 +36,6 @@ from mercer.selection.racing.forecasts import ALL_ROWS, with_workers
 from mercer.selection.rivals.named import rivals_of
 from mercer.selection.trainers.grid import names_of_learners
 
-#: The share of a time that is kept for the winner's fit on half of the rows.
-HALF_SHARE = 0.05
-
 
 def compare(
     X: Any,
@@ -188,7 +185,7 @@ def _part_kept_back(
     """The choice on most rows, judged on the others; then the winner fitted on all of them."""
     ((train, test),) = plan.parts
     refit = len(found) <= ALL_ROWS
-    made = chosen(train, clock.rest(1 - HALF_SHARE), progress, held=len(test), refit=refit)
+    made = chosen(train, clock.rest(), progress, held=len(test), refit=refit)
     # What a fit with the rows kept back will take, where it is made.
     again = made.contest.fit_seconds(made.winner, len(found))
     if clock.budget is not None and not refit:
@@ -229,7 +226,7 @@ def _parts_in_turn(
             break
         with made.until_interrupted():
             end = now() + (share or math.inf)
-            part = chosen(train, share and (1 - HALF_SHARE) * share, None, keep=False)
+            part = chosen(train, share, None, keep=False)
             judged.append(answers(part.last.best, found, test, len(judged)))
             less += part.answers_of_half(found, test, end, len(judged))
     if not judged:

@@ -42,9 +42,8 @@ KEPT_SHARE, MOST_KEPT = 0.2, 10_000
 FEWEST_ANSWERS = 250
 #: Added to the seed: these rows are drawn apart from the folds of the race.
 SEED = 17
-#: How sure the interval is, and how often rows are drawn anew for it: less often for many values.
-LEVEL, DRAWS = 0.9, 1_000
-FEW_DRAWS, MANY_VALUES = 200, 20_000
+#: How sure the interval is, and how often rows are drawn anew for it.
+LEVEL, DRAWS = 0.9, 500
 #: By how much intervals are wider than what rows drawn anew say: few rows hold few of those that
 #: count most; and models of parts in turn differ from each other, and from the one that is saved.
 #: Measured by `bench/coverage.py`.
@@ -258,10 +257,7 @@ def interval(
         half = z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
         return float(max(0.0, middle - half)), float(min(1.0, middle + half))
     random = np.random.default_rng(seed)
-    drawn = [
-        random.integers(n, size=n)
-        for _ in range(DRAWS if predicted.size < MANY_VALUES else FEW_DRAWS)
-    ]
+    drawn = [random.integers(n, size=n) for _ in range(DRAWS)]
     values = [metric(truth[rows], predicted[rows]) for rows in drawn]
     ends, score = np.quantile(values, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2]), metric(truth, predicted)
     low, high = score + DRAWN * (ends - score)

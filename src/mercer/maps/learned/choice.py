@@ -36,8 +36,8 @@ FEWEST_FOLDED = 24
 LENGTHS, POWERS = (1.0, 4.0), (1.0, 1.7)
 
 
-#: The shares of the time left after which no other member is tried, and no other fold.
-TRIAL_SHARE, CHOICE_SHARE = 0.3, 0.4
+#: The share of the time left after which no other member is tried, and no other fold.
+CHOICE_SHARE = 0.4
 #: X, Y and weights.
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 #: Per round the error of each row that judges, by λ, and the solution.
@@ -139,17 +139,17 @@ def chosen(
     parts = list(_folds(X[order], Y[order], w[order]))
     trial = parts[0]
     tried: list[tuple[Recipe, Chain]] = []
-    begin, left = now(), time_left()
+    end = now() + CHOICE_SHARE * time_left()
     with progress("metrics", len(members) + 1) as bar:
         try:
             for member in members:
-                if tried and now() > begin + TRIAL_SHARE * left:
+                if tried and now() > end:
                     break
                 chain = _chain(member, trial, most, search, None, stops=rounds is None)
                 tried.append((_recipe(member, [trial], [chain], rounds, least, search), chain))
                 bar.advance(note=f"error {tried[-1][0].error:.3g}")
             best, chain = min(tried, key=lambda pair: pair[0].error)
-            if now() > begin + CHOICE_SHARE * left:
+            if now() > end:
                 return best
             hints, longest = [fitted.shape for _, fitted in chain], min(len(chain), most)
             chains = [_chain(best.member, part, longest, search, hints) for part in parts]

@@ -31,8 +31,6 @@ PENALTIES = 10.0 ** np.arange(1.0, -6.5, -0.5)
 #: Rows from which a solution takes several threads of BLAS. These wait busily for more work: four
 #: solutions of 2000 rows with products between them took 0.4 s with two threads, 0.26 s with one.
 THREADED_ROWS = 4000
-#: Steps of a solution at most, and what may be left of targets, in units of Σ|α|.
-STEPS, SETTLED = 8, 1e-15
 #: Rows whose median distance is the unit of lengths.
 MEDIAN_ROWS = 256
 
@@ -141,12 +139,15 @@ def coefficients(
 
 def _refined(A: np.ndarray, Y: np.ndarray) -> np.ndarray | None:
     """A⁻¹Y as exact as from A's own factor: by one in float32, in half of the time, step by step
-    from what is left; None where that ends in nothing. No number in A is far above 1."""
-    U, X, rest = A.astype(np.float32), np.zeros(Y.shape), Y
-    for _ in range(STEPS if factorize(U, 1) else 0):
-        X = X + solve(U, rest, 1)
+    from what is left while that shrinks; None where it stays. No number in A is far above 1."""
+    U, X, rest, least = A.astype(np.float32), np.zeros(Y.shape), Y, np.inf
+    if not factorize(U, 1):
+        return None
+    while (left := float(np.abs(rest).max(initial=0.0))) < least / 2:
+        least, X = left, X + solve(U, rest, 1)
         rest = Y - A @ X
-        if (np.abs(rest).max(axis=0) <= SETTLED * np.abs(X).sum(axis=0)).all():
+        rounding = 4 * np.finfo(float).eps * np.abs(X).sum(axis=0)
+        if (np.abs(rest).max(axis=0, initial=0.0) <= rounding).all():
             return X
     return None
 

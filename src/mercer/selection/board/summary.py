@@ -18,8 +18,6 @@ from mercer.selection.rivals.verdict import verdict
 
 #: Candidates that failed which are named.
 MOST_FAILED = 5
-#: Seconds of compiling from which they are told.
-TOLD = 0.5
 
 
 def board_of(choice: Choice, clock: Clock, headline: Headline | None = None) -> Scoreboard:
@@ -33,7 +31,7 @@ def board_of(choice: Choice, clock: Clock, headline: Headline | None = None) -> 
     top = listed[won] = replace(listed[won], params=_params(model), stopped=False)
     base = baseline(choice.data)
     notes = choice.notes + _outcome(choice, top.mean > base.mean)
-    if clock.budget is not None and clock.compiled() > TOLD:
+    if clock.budget is not None and clock.compiled():
         took = show_seconds(clock.compiled())
         notes.append(f"compiling, once for this processor, took {took} beside the budget")
     log("compare: %s after %.1f s; %s", top.learner, clock.spent(), "; ".join(notes))

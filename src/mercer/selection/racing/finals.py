@@ -46,9 +46,9 @@ UNKNOWN_FIT = 0.4
 JUDGE_SHARE, ENOUGH_JUDGES = 0.2, 1_000
 #: So often the folds are drawn anew, for more rows that judge where there is time.
 EXTRA_REPEATS = 3
-#: Standard errors by which a candidate may be behind to be judged by more rows, and by which the
-#: best of a kind may be to be tried with other settings.
-CLOSE, FAR = 1.5, 3.0
+#: Standard errors by which a candidate may be behind to be judged by more rows; the best of a kind,
+#: to be tried with other settings, by twice as many.
+CLOSE = 1.5
 
 
 def first_of_each(best: Iterable[Entry], key: Callable[[Entry], str]) -> list[Entry]:
@@ -236,7 +236,7 @@ class Finals:
         """Other scales and settings of the best of each kind that is not far behind, step by step
         while they fit and help; the leader first."""
         first = self._leaders()[0]
-        for best in first_of_each(self._leaders(FAR), attrgetter("kind")):
+        for best in first_of_each(self._leaders(2 * CLOSE), attrgetter("kind")):
             if best.size == first.size:
                 self._tune_one(best)
 
