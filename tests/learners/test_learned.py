@@ -17,7 +17,6 @@ import mercer
 from mercer import RFMClassifier, RFMRegressor
 from mercer.gram.gradients import outer_product
 from mercer.maps import LearnedMetric
-from mercer.maps.learned import rounds
 from mercer.maps.learned import choice, rounds
 from mercer.maps.learned.inputs import Inputs, merged
 from mercer.maps.learned.rounds import (
