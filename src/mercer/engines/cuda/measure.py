@@ -15,12 +15,11 @@ import triton
 import triton.language as tl
 
 from mercer.engines.cuda.half_precision import FARTHEST, ROUNDING
-from mercer.engines.cuda.rows import PADDING, DeviceSide, whole_tiles
+from mercer.engines.cuda.rows import PADDING, SOME, DeviceSide, whole_tiles
 from mercer.engines.cuda.split import readable
 from mercer.formula.nodes import Input
 
-#: Rows of Z that the center is the mean of, and numbers that a block of threads reads at a time.
-SOME: Final = 32
+#: Numbers that a block of threads reads at a time.
 _AT_ONCE = 1024
 
 

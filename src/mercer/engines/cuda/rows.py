@@ -29,8 +29,8 @@ from mercer.formula.inputs import numeric
 from mercer.formula.nodes import Input, set_size, statistics
 from mercer.gram.row_values import over_sets, row_weights
 
-#: Rows that the center is the mean of.
-SOME = 4096
+#: Rows of Z that the center is the mean of.
+SOME: Final = 32
 
 
 #: Operands are padded to a multiple of the tallest and widest tile.

@@ -130,9 +130,9 @@ def render(
     ptx: bool = True,
     few: tuple[tuple[int, int], ...] = (),
 ) -> Rendered:
-    """`layouts`: of every product; `kind`: "vector", "few" or "vectors", "symmetric" or "dense"; `ptx`:
-    whether there is PTX; `few`: the columns of statistics that have so few of them that the panel's
-    rows stay in registers."""
+    """`layouts`: of every product; `kind`: "vector", "few", "vectors", "symmetric" or "dense";
+    `ptx`: whether there is PTX; `few`: the columns of statistics that have so few of them that the
+    panel's rows stay in registers."""
     folds = {i: layout.fold for i, layout in layouts if layout.fold is not None}
     writer = Writer(folded(program, folds), dict(layouts), dict(few))
     # Where all that is left for a pair is an exponential, the unit for it is the bottleneck.
