@@ -115,6 +115,17 @@ FORMULAS = {
                 assert np.abs(got - K @ v).max() <= 1e-5 * K.max() * np.linalg.norm(v)
                 assert np.abs(G.dense().cpu().numpy() - K).max() <= 1e-5 * K.max()
     """,
+    "near pairs of narrow kernels, to a millionth of what is summed": """
+        X = rng.normal(size=(60, 54)).astype(np.float32)
+        Z = np.vstack([X + 0.01 * rng.normal(size=(60, 54)), rng.normal(size=(90, 54))])
+        Z, kernel = Z.astype(np.float32), Gaussian(0.2 * np.sqrt(108))
+        K = kernel(X.astype(float), Z.astype(float))
+        for c in (1, 3, 6):
+            V = rng.normal(size=(150, c)).astype(np.float32)
+            G = CudaGram(kernel, torch.tensor(X, device=DEVICE), torch.tensor(Z, device=DEVICE))
+            got = (G @ torch.tensor(V, device=DEVICE)).cpu().numpy()
+            assert (np.abs(got - K @ V) <= 1e-6 * (K @ np.abs(V))).all(), c
+    """,
     "columns one by one": """
         check(Periodic(5.0, 3.0), 4)
         check(BSpline(3, 9.0), 3)
