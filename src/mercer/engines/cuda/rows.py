@@ -30,7 +30,7 @@ from mercer.formula.nodes import Input, set_size, statistics
 from mercer.gram.row_values import over_sets, row_weights
 
 #: Rows of Z that the center is the mean of.
-SOME: Final = 32
+SOME: Final = 16
 
 
 #: Operands are padded to a multiple of the tallest and widest tile.
