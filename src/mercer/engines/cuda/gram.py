@@ -30,7 +30,6 @@ from mercer.engines.cuda.torch_blocks import torch_block
 from mercer.engines.cuda.triton_launch import (
     blocks_serve,
     describe,
-    kind_of,
     launch,
     usable,
 )
@@ -228,12 +227,13 @@ class CudaGram(DeviceGram):
         if not relative and (series := fourier_product.series_of(self, V.shape[1])):
             return fourier_product.product(self, series, V)
         diagonal = self.diagonal_tensor() if self.square else None
-        if not usable(self) or blocks_serve(self, V.shape[1]):
+        if not usable(self) or blocks_serve(self, V, diagonal):
             return self._in_blocks(V, diagonal)
         symmetric = self.square and V.shape[1] == 1
         if symmetric and not torch.are_deterministic_algorithms_enabled():
             return launch(self, "symmetric", self._x, self._z, V, diagonal)
-        return launch(self, kind_of(V.shape[1]), self._x, self._z, V, diagonal)
+        kind = "vectors" if V.shape[1] > 1 else "vector"
+        return launch(self, kind, self._x, self._z, V, diagonal)
 
     def _in_blocks(self, V: torch.Tensor, diagonal: torch.Tensor | None) -> torch.Tensor:
         """K V from blocks of rows of K, one at a time in memory."""

@@ -39,6 +39,8 @@ UNIT: Final = {"high": 2.0**-22, "fast": 2.0**-11}
 TOLERANCE = {"high": 8e-6, "fast": 1.6e-3}
 
 
+#: Columns over which are as few pairs near as `LEVELS` allows: the fewer columns, the more are.
+NEAR_COLUMNS: Final = 96
 #: By how much the largest norm about 0 may exceed that about a center for near pairs to be few.
 FAR_FROM_ZERO: Final = 2.0
 #: Types of numbers that are on a grid of step 1.
@@ -190,7 +192,7 @@ class Choice:
             if columns <= few:
                 break
             distance = steady_from(self.formula, node, ends, off, share * tolerance) + 4 * off
-            if distance < canceled * ends.centered:
+            if distance < min(canceled, columns / NEAR_COLUMNS) * ends.centered:
                 self.below[key] = distance
                 return Method("repaired", is_centered, "near pairs from differences")
         return None
@@ -200,7 +202,8 @@ class Choice:
         digits that cost little."""
         alone = key not in form_of(self.formula).reads_products
         strict = alone and self.precision == "high" and self.dtype == torch.float32
-        return LEVELS[max(self.level, 1 - strict) :]
+        narrow = self.x.matrices[key].shape[1] <= DIRECT_COLUMNS
+        return () if strict and narrow and self.level else LEVELS[max(self.level, 1 - strict) :]
 
     def _error(self, node: Formula, kind: str) -> tuple[float, float, Ends]:
         """The error of k by the rounding of a product, that of a distance, and the reason."""

@@ -20,7 +20,7 @@ from mercer.engines.cuda.torch_blocks import values_of_pairs
 #: Pairs that are listed at most: a share of all, between two numbers; where there are more, fewer
 #: are wanted, or all distances are computed from differences. By the bytes that are read, and not
 #: measured: a listed pair takes as long as some hundred others.
-NEAR_PAIR_SHARE, FEWEST_NEAR, MOST_NEAR = 1 / 4096, 1 << 16, 1 << 24
+NEAR_PAIR_SHARE, FEWEST_NEAR, MOST_NEAR = 1 / 1024, 1 << 16, 1 << 24
 
 
 class Near(NamedTuple):

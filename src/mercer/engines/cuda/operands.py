@@ -134,9 +134,9 @@ def output_of(
         return out, V.contiguous(), TRIANGLE_LENGTH
     # Blocks that share a panel have sums of their own, which are added afterwards.
     length = product_length(panels, m, width)
-    shape = (-(-m // length), *((n, columns) if kind == "vectors" else (V.shape[1], n)))
+    shape = (-(-m // length), *((V.shape[1], n) if kind == "vector" else (n, columns)))
     out = torch.empty(shape, dtype=torch.float32, device=device)
-    return out, filled(V, columns) if kind == "vectors" else V.T.contiguous(), length
+    return out, V.T.contiguous() if kind == "vector" else filled(V, columns), length
 
 
 def filled(V: torch.Tensor, width: int) -> torch.Tensor:

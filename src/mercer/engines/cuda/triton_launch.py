@@ -25,8 +25,8 @@ from mercer.engines.cuda.triton_source import (
 )
 from mercer.gram.cpu.compiled import load_generated
 
-#: Vectors that one launch multiplies at a time, and those whose sums and weights fit registers.
-MAX_VECTORS, FEW_VECTORS = 64, 4
+#: Vectors that one launch multiplies at a time.
+MAX_VECTORS = 64
 #: Parts times columns from which several vectors are multiplied by blocks of K; see `blocks_serve`.
 WIDE_PRODUCT = 512
 
@@ -89,11 +89,13 @@ def launch(
             parts = V.split(MAX_VECTORS, dim=1)
             return torch.cat([launch(gram, kind, x, z, p, diagonal) for p in parts], dim=1)
     layouts = layouts_of(gram)
-    there = "vector" if kind == "few" else kind
-    if hopper.serves(gram, there, layouts, diagonal):
-        result = hopper.launch(gram, there, x, z, V, diagonal, layouts[0])
+    if few_vectors(gram, V, diagonal):
+        kind = "vector"
+    if hopper.serves(gram, kind, layouts, diagonal):
+        result = hopper.launch(gram, kind, x, z, V, diagonal, layouts[0])
         if result is not None:
             return result
+        kind = "vectors" if V is not None and V.shape[1] > 1 else kind
     written = _written(gram, layouts, kind)
     kernel = load_generated(written.text).kernel
     operands = _operands(gram, written, x, z)
@@ -121,17 +123,19 @@ def _sides(gram: Any, i: int, x: Any, z: Any) -> list[Any]:
     return both + ([scale_of(gram, source.rows, layout.fold) ** -2] if layout.scaled else [])
 
 
-def kind_of(vectors: int) -> str:
-    """The kind of a product with so many vectors, all pairs computed."""
-    return "vector" if vectors == 1 else "few" if vectors <= FEW_VECTORS else "vectors"
+def few_vectors(gram: Any, V: torch.Tensor | None, diagonal: Any) -> bool:
+    """Whether K V of several vectors is one run of the loop that Hopper has for one."""
+    few = V is not None and 1 < V.shape[1] <= hopper.FEW_VECTORS
+    return few and hopper.serves(gram, "vector", layouts_of(gram), diagonal)
 
 
-def blocks_serve(gram: Any, vectors: int) -> bool:
+def blocks_serve(gram: Any, V: torch.Tensor, diagonal: Any) -> bool:
     """Whether K V of several vectors is faster from blocks of K: wide rows, where K has a loop of
     its own for Hopper, and writing it costs little beside. PyTorch must not round products."""
     layouts = layouts_of(gram)
     return (
-        vectors > (1 if gram.square else FEW_VECTORS)
+        V.shape[1] > 1
+        and not few_vectors(gram, V, diagonal)
         and gram.torch_dtype == torch.float32
         and hopper.serves(gram, "dense", layouts, None)
         and layouts[0].width * layouts[0].parts >= WIDE_PRODUCT
@@ -157,7 +161,7 @@ def _run(
     square = diagonal is not None
     targets: list[Any] = [torch.zeros(1, device=device) if diagonal is None else extended(diagonal)]
     vectors = 1 if V is None else V.shape[1]
-    padded = vectors if kind == "few" else max(16, 1 << (vectors - 1).bit_length())
+    padded = max(16, 1 << (vectors - 1).bit_length())
     options["num_warps"] = max(options["num_warps"], padded // 8)  # they share the sums
     out, filled, length = output_of(kind, pairs, panels, width, V, padded, device)
     targets += [out] if filled is None else [filled, out]
@@ -172,7 +176,7 @@ def _run(
     if kind == "symmetric":
         return out[:, None]
     total = out.sum(0) if out.shape[0] > 1 else out[0]
-    return total[:, :vectors] if kind == "vectors" else total.T
+    return total.T if kind == "vector" else total[:, :vectors]
 
 
 def current(device: torch.device) -> Any:
@@ -193,11 +197,7 @@ def _case(kind: str, layouts: list[ProductLayout]) -> str:
         return "differences, symmetric" if symmetric else "differences"
     if all(layout.kept and layout.parts == 1 for layout in layouts):
         return _narrow_case(kind, max(layout.width for layout in layouts))
-    if (
-        all(layout.kept for layout in layouts)
-        or kind in ("few", "vectors", "dense")
-        or len(layouts) > 1
-    ):
+    if all(layout.kept for layout in layouts) or kind in ("vectors", "dense") or len(layouts) > 1:
         return "other"
     if layouts[0].norms:
         return "near pairs"

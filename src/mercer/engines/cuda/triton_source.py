@@ -130,9 +130,9 @@ def render(
     ptx: bool = True,
     few: tuple[tuple[int, int], ...] = (),
 ) -> Rendered:
-    """`layouts`: of every product; `kind`: "vector", "few", "vectors", "symmetric" or "dense";
-    `ptx`: whether there is PTX; `few`: the columns of statistics that have so few of them that the
-    panel's rows stay in registers."""
+    """`layouts`: of every product; `kind`: "vector", "vectors", "symmetric" or "dense"; `ptx`:
+    whether there is PTX; `few`: the columns of statistics that have so few of them that the panel's
+    rows stay in registers."""
     folds = {i: layout.fold for i, layout in layouts if layout.fold is not None}
     writer = Writer(folded(program, folds), dict(layouts), dict(few))
     # Where all that is left for a pair is an exponential, the unit for it is the bottleneck.
@@ -245,11 +245,6 @@ class Writer:
         if kind == "vectors":
             self.emit("total = tl.zeros([BM, NV], tl.float32)")
             self.emit("e = tl.arange(0, NV)")
-        elif kind == "few":
-            self.emit("total = tl.zeros([BM], tl.float32)")
-            self.emit("totals = (total,)")
-            self.emit("for e in tl.static_range(1, NV):")
-            self.emit("    totals = totals + (total,)")
         elif kind != "dense":
             shape = "[BM]" if self.wide else "[BM, 8]" if kind == "symmetric" else "[BM, BN]"
             self.emit(f"total = tl.zeros({shape}, tl.float32)")
@@ -433,19 +428,6 @@ class Writer:
     def _finish_vector(self) -> None:
         self.emit("where = tl.program_id(1).to(tl.int64) * n + r")
         self.emit(f"tl.store(out + where, {self._sum}, mask=r < n)")
-
-    def _use_few(self) -> None:
-        self.emit("weights = tl.load(v + q, mask=q < m, other=0.0)")
-        self.emit("sums = (totals[0] + tl.sum(k * weights[None, :], 1),)")
-        self.emit("for e in tl.static_range(1, NV):")
-        self.emit("    weights = tl.load(v + e * m + q, mask=q < m, other=0.0)")
-        self.emit("    sums = sums + (totals[e] + tl.sum(k * weights[None, :], 1),)")
-        self.emit("totals = sums")
-
-    def _finish_few(self) -> None:
-        self.emit("out += tl.program_id(1).to(tl.int64) * NV * n")
-        self.emit("for e in tl.static_range(NV):")
-        self.emit("    tl.store(out + e * n + r, totals[e], mask=r < n)")
 
     def _use_vectors(self) -> None:
         self.emit("at = q[:, None].to(tl.int64) * NV + e[None, :]")

@@ -39,6 +39,8 @@ _HOPPER_TILES = {
     ("dense", False, 1): (128, 256, 64, 4, 8),
     ("dense", False, 2): (128, 256, 32, 4, 8),
 }
+#: Vectors that one launch multiplies: their sums and weights are in registers.
+FEW_VECTORS = 4
 #: Parts times columns below which nothing is gained: the exponentials, or the sums over both rows
 #: and columns, take longer than the products.
 _NARROWEST = {"vector": 64, "symmetric": 128, "dense": 64}
