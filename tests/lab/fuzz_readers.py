@@ -21,6 +21,9 @@ import numpy as np
 
 #: Bytes that the server may grow by, and seconds that another page may have to wait.
 MOST_GROWTH, PATIENCE = 100e6, 20.0
+#: Seconds in which the server reads a request of a page that does not read; one that answers no
+#: ping either is being closed, and is not read any more.
+READS = 1.0
 SOCKETS = 2
 #: Seconds between two requests, and between two of the page that behaves; it answers a ping only
 #: while it waits for a reply, which it has 20 seconds for.
@@ -38,7 +41,7 @@ QUESTIONS = [
 class Page:
     """A WebSocket by hand, with a small window: nothing is read unless it is asked for."""
 
-    def __init__(self, address, window=4096):
+    def __init__(self, address, window=4096, patience=READS):
         where = urlsplit(address)
         self.socket = socket.socket()
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
@@ -53,6 +56,7 @@ class Page:
         while not head.endswith(b"\r\n\r\n"):
             head += self.socket.recv(1)
         assert b" 101 " in head, head
+        self.socket.settimeout(patience)
 
     def send(self, text, kind=1):
         """A frame of text (1), bytes (2) or a pong (10), masked with zeros."""
@@ -116,7 +120,7 @@ def attack(address, server, count, rng):
     problems, outcomes = [], Counter()
     state = {"kernel": "gaussian(0.3)", "learner": "perceptron", "options": {}, "source": None,
              "X": rng.uniform(-1, 1, 400).round(3).tolist(), "y": [0, 1] * 100}  # fmt: skip
-    behaves, waited = Page(address, 1 << 20), 0.0
+    behaves, waited = Page(address, 1 << 20, PATIENCE), 0.0
     behaves.receive()
     pages = [Page(address) for _ in range(SOCKETS)]
     before, most, asked = resident(server), 0, 0.0
