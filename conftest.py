@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +28,17 @@ SOURCE = Path(__file__).parent / "src"
 def _examples_are_a_users(doctest_namespace: dict[str, Any]) -> None:
     """Classes of an example are those of a program, not of the module around the docstring."""
     doctest_namespace["__name__"] = "__main__"
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: the garbage collector looks at it no more."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Extensions that look for leaks at the end see what was collected, again."""
+    gc.unfreeze()
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

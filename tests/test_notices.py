@@ -12,6 +12,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy.linalg import LinAlgWarning
+from scipy.sparse.linalg import LinearOperator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -44,6 +45,12 @@ def smoother() -> mercer.NadarayaWatsonRegressor:
             LinAlgWarning,
         ),
         (lambda: smoother().predict(X + 1e6), "Data", UserWarning),
+        # SciPy calls predict here, in a file of its own
+        (
+            lambda: LinearOperator((2, 2), None, None, smoother().predict, float) @ (X[:2] + 1e6),
+            "Data",
+            UserWarning,
+        ),
     ],
 )
 def test_a_warning_names_its_kind_and_the_users_line(act, kind, also) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer._machine.triangular import multiply_upper
+from mercer._machine.cholesky import multiply_upper
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

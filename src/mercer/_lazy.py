@@ -113,6 +113,15 @@ def by_name(
     return load
 
 
+def from_stub(
+    module: str, package: str = "", stub: str = "__init__.pyi"
+) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """`__all__`, `__getattr__` and `__dir__` of a module whose names load on first use."""
+    where = in_stub(package or module, stub)
+    listed = sorted(where)
+    return listed, by_name(module, where), lambda: sorted({*vars(sys.modules[module]), *listed})
+
+
 def suggesting(module: str, names: Iterable[str]) -> Callable[[str], Any]:
     """A module's `__getattr__` that has nothing to load, and says what a name may have meant."""
 

@@ -10,8 +10,8 @@ import os
 import warnings
 from pathlib import Path
 
-#: Folders of code that is not the user's: ours, scikit-learn's and joblib's.
-_LIBRARIES = ("sklearn", "joblib")
+#: Folders of code that is not the user's: ours, and of packages that call functions for others.
+_LIBRARIES = ("sklearn", "joblib", "scipy", "numpy", "dask", "distributed")
 _OURS = str(Path(__file__).parent) + os.sep
 #: Files of the standard library that call functions for others.
 _CALLERS = ("contextlib.py", "functools.py", "threading.py", "concurrent")

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer._machine.deadline import check_time
-from mercer._machine.threads import run_threads
+from mercer._machine.threads import run_threads, threads_for
 from mercer._progress import progress
 
 
@@ -140,3 +140,33 @@ def mirror(out: np.ndarray, rows: slice, columns: slice) -> None:
         np.copyto(square, square.T, where=_BELOW[: len(square), : len(square)])
     for part in cut(max(first, rows.stop), columns.stop, MIRROR):
         out[part, rows] = out[rows, part].T
+
+
+# --- A block whose pairs are expensive: rows shared among threads, one triangle where X is Z ------
+
+
+#: Operations between two looks at Ctrl-C and the progress bar.
+PANEL_WORK = 1e8
+
+PairBody = Callable[[slice, slice, np.ndarray], None]
+
+
+def over_pairs(shape: tuple[int, int], body: PairBody, work: float, symmetric: bool) -> np.ndarray:
+    """The matrix that ``body(rows, columns, out)`` fills panel by panel.
+
+    `work` is the number of operations a pair costs. The planner above knows nothing of it and
+    would give such a kernel one thread and one large tile.
+    """
+    out = np.zeros(shape)
+    n, m = shape
+    threads = threads_for(4.0 * n * m * work)  # a step of these loops takes as long as four flops
+    # Many panels, so that the last one to finish does not keep the others waiting.
+    height = max(1, min(-(-n // (16 * threads)), int(PANEL_WORK / max(m * work, 1.0))))
+
+    def tile(rows: slice, columns: slice, scratch: Scratch) -> None:
+        body(rows, columns, out[rows, columns])
+        if symmetric:
+            out[rows.stop : columns.stop, rows] = out[rows, rows.stop : columns.stop].T
+
+    sweep(Tiling(shape, (height if threads > 1 or symmetric else n, m), threads, symmetric), tile)
+    return out

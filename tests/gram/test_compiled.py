@@ -2,7 +2,7 @@
 
 Compiling starts above an amount of work that tests do not want to do, so the threshold is lowered
 here. That the generated text means the right thing is tested for every kernel without a compiler
-(see `mercer.testing.interpret`); these few formulas show that it compiles, vectorized, to the same.
+(see `mercer.testing.oracle`); these few formulas show that it compiles, vectorized, to the same.
 """
 
 from __future__ import annotations

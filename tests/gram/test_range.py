@@ -85,7 +85,7 @@ def test_divisors_of_normalized_parts_do_not_underflow_together(rows) -> None:
     wide, angle = X.astype(float), Linear().normalized()
     kernel = (angle * Linear()).normalized()
     np.testing.assert_allclose(kernel(X, X.copy()), angle(wide) ** 2, atol=2e-6)
-    with pytest.raises(ValueError, match="overflows: .*float32 ends"):
+    with pytest.raises(ValueError, match="k overflows"):
         (Linear() * Linear()).normalized()(X)
 
 

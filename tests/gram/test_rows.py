@@ -148,7 +148,7 @@ def test_labels_are_those_of_scores(
     """float32 decides only where float64 decides alike, whatever counts the votes."""
     if compiled:
         pytest.importorskip("numba")
-    monkeypatch.setattr("mercer.learners.svms.labels.may_compile", lambda: compiled)
+    monkeypatch.setattr("mercer.learners.svms.classifier.may_compile", lambda: compiled)
     y, rng = np.arange(300) % classes, np.random.default_rng(0)
     rows = (rng.normal(size=(300, 20)) + rng.normal(size=(classes, 20))[y]).astype(dtype)
     model = KernelSVC(Gaussian(4.0), C=10).fit(rows, y)

@@ -7,10 +7,9 @@ import pytest
 
 from mercer.kernels import parse
 from mercer.kernels.catalog import LEAVES, examples
-from mercer.kernels.expressions.completion import complete
 from mercer.kernels.expressions.errors import GrammarError
 from mercer.kernels.expressions.numbers import numbers_in
-from mercer.lab.compute.kernels import formula
+from mercer.lab.compute.kernels import complete, formula
 from mercer.lab.compute.presets import VIEW
 from mercer.lab.mathml import mathml
 

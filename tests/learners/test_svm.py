@@ -18,8 +18,7 @@ from mercer._arrays import winners
 from mercer.expansion import KernelExpansion
 from mercer.kernels import Gaussian, Linear, Polynomial, Sigmoid
 from mercer.learners import KernelOneClass, KernelSVC, KernelSVR
-from mercer.learners.svms.labels import quick_winners
-from mercer.learners.svms.votes import pair_votes
+from mercer.learners.svms.classifier import pair_votes, quick_winners
 from mercer.solvers.quadratic.row_sources import Source
 
 KERNELS = {

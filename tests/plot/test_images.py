@@ -12,7 +12,7 @@ from mercer import (
     plot,
 )
 from mercer.maps import GlyphFeatures
-from mercer.plot.drawings import landmarks
+from mercer.plot.rasters import landmarks
 
 D = data.digits()
 

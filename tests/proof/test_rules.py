@@ -9,7 +9,7 @@ import pytest
 
 import mercer.kernels as mk
 from mercer.proof import Proof, prove
-from mercer.proof.rules import from_claim, objection
+from mercer.proof.prover import from_claim, objection
 
 
 def test_every_valid_leaf_is_proved_with_its_limits(valid):

@@ -32,7 +32,7 @@ LOOKS_AT_MODULES = {
 DECIDES = ("formula", "gram", "kernels", "learners", "maps", "reasons", "solvers", "stats",
            "_tiles.py")  # fmt: skip
 CLOCKS = {
-    "kernels/strings/patterns.py": "refuses patterns that search without end",
+    "kernels/strings/grams.py": "refuses patterns that search without end",
 }
 #: Texts that ask the system about its load, or for the states of threads.
 LOAD = ("loadavg", "/proc/self/task", "/proc/stat", "/proc/pressure")

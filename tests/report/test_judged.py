@@ -18,10 +18,10 @@ from sklearn.base import clone
 from mercer import data, report
 from mercer._machine.deadline import announced
 from mercer.data import Dataset
-from mercer.report.bars import importance
 from mercer.report.classes import certainties, class_figures, per_class, recall_curves, roc_curves
 from mercer.report.errors import errors, wrong_rows
 from mercer.report.study import Importance, Point, held_back, more_rows, study
+from mercer.report.tables import importance
 from mercer.selection import compare
 from mercer.selection.board.scoreboard import OutOfFold
 

@@ -44,7 +44,7 @@ def test_the_evidence_finds_the_structure_and_says_it():
 
 
 def test_the_share_is_that_of_the_evidence():
-    from mercer.selection.kernel_search.evidence import explained
+    from mercer.selection.kernel_search.search import explained
     from mercer.solvers.evidence.exact import evidence
 
     random = np.random.default_rng(3)

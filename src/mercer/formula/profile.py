@@ -16,10 +16,9 @@ import numpy as np
 
 from mercer._lazy import record
 from mercer.formula.evaluate import evaluate
-from mercer.formula.inputs import NonNegative
-from mercer.formula.nodes import Formula, Input, const, statistics
+from mercer.formula.inputs import Columns, Matrix, NonNegative, Scale
+from mercer.formula.nodes import DIFFERENCE, Formula, Input, const, statistics
 from mercer.formula.ops import OPS, Sign, SignRule, nonnegative
-from mercer.formula.shape import is_stationary
 from mercer.formula.simplify import LOG2E, simplify
 
 DISTANCES = ("sqdist", "l1", "linf")
@@ -266,3 +265,47 @@ def _last(function: Callable[[np.ndarray], np.ndarray], floor: float) -> float |
         else:
             high = middle
     return float(high)
+
+
+def gaussian_exponent(node: Formula) -> tuple[float, Input] | None:
+    """γ and the rows of exp2(−γ log₂e · sqdist)."""
+    if node.op != "exp2" or node.args[0].op != "mul" or len(node.args[0].args) != 2:
+        return None
+    number, distance = node.args[0].args
+    if number.op != "const" or distance.op != "sqdist" or number.value >= 0:
+        return None
+    return -number.value * math.log(2.0), distance.value
+
+
+# --- Questions about a formula's form: translation-invariant? radial? legal? ----------------------
+
+
+_LINEAR = (Columns, Scale, Matrix)
+
+
+def is_stationary(formula: Formula) -> bool:
+    """k(x, z) is a function of x − z."""
+    return all(_depends_on_difference(node) for node in statistics(formula))
+
+
+def is_radial(formula: Formula) -> bool:
+    """k(x, z) is a function of ‖x − z‖."""
+    return all(n.op == "sqdist" and not n.value.steps for n in statistics(formula))
+
+
+def _depends_on_difference(node: Formula) -> bool:
+    if node.op == "reduce":
+        return _linear(node.value[1]) and _only_difference(node.args[0])
+    return node.op in ("sqdist", "l1", "linf") and _linear(node.value)
+
+
+def _linear(rows: Input) -> bool:
+    return all(isinstance(step, _LINEAR) for step in rows.steps)
+
+
+def _only_difference(body: Formula) -> bool:
+    if body is DIFFERENCE:
+        return True
+    if body.op == "coord":
+        return False
+    return all(_only_difference(a) for a in body.args)

@@ -7,6 +7,8 @@ that register themselves (`mercer.gram.dispatch`).
 
 from __future__ import annotations
 
+import numbers
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -15,11 +17,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from mercer._arrays import is_sparse, numpy_namespace
+from mercer._config import get_config
 from mercer._tiles import Scratch, Tiling
 from mercer.formula import Formula, at_diagonal, evaluate, simplify
 from mercer.formula.derive import derive_by_name
 from mercer.formula.nodes import ROOT, Input
-from mercer.gram.arithmetic import Arithmetic
 from mercer.kernels.core import Kernel
 
 if TYPE_CHECKING:
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 Body = Callable[[slice, slice, Any, Scratch], None]
 
 
-class Gram(Arithmetic, ABC):
+class Gram(ABC):
     """K = k(X, Z), lazily: ``G @ V``, ``G.block(rows, columns)``, ``G.diagonal()``, ``G.dense()``.
 
     Made by ``kernel.gram(X, Z)``, which picks the class that fits the data.
@@ -66,18 +69,18 @@ class Gram(Arithmetic, ABC):
     # --- where it lives --------------------------------------------------------------------
 
     @property
-    @abstractmethod
     def xp(self) -> Any:
         """The array namespace (array API standard) of the place where the rows are."""
+        return numpy_namespace()
 
-    @abstractmethod
     def asarray(self, values: Any, dtype: Any = None) -> Any:
         """An array in that place."""
+        return np.asarray(values, dtype=dtype)
 
     @property
-    @abstractmethod
     def limit_bytes(self) -> int:
         """The memory that may be used in that place."""
+        return get_config().memory_bytes
 
     @property
     @abstractmethod
@@ -198,7 +201,7 @@ class Gram(Arithmetic, ABC):
         """Rows and columns of a tile that stays in the cache, and within the memory limit."""
         raise TypeError(f"{type(self).__name__} has no tiles of its own: see `sweep`")
 
-    def prepare_tiles(self) -> None:
+    def prepare_tiles(self) -> None:  # noqa: B027
         """Settle how `tile` works, for all parts that are taken from now on, too.
 
         To be called before several threads ask for tiles at once.
@@ -238,6 +241,96 @@ class Gram(Arithmetic, ABC):
         """A resident part of K that stands for all of it where K is explained."""
         return self
 
+    # --- arithmetic: sums and multiples of Grams are Grams, of a kernel made so ----------------
+
+    def __add__(self: Any, other: Any) -> Any:
+        if np.isscalar(other):
+            return self.of(self.kernel + other)
+        if not isinstance(other, Gram):
+            return NotImplemented
+        mine, others = (self.points(), self.others()), (other.points(), other.others())
+        if self.shape != other.shape or not all(map(_same, mine, others)):
+            raise ValueError(
+                f"K of shape {self.shape} and K of shape {other.shape} are on different examples: "
+                "only Grams of the same rows are added; add their dense() for others"
+            )
+        if isinstance(self.kernel, Formula) or isinstance(other.kernel, Formula):
+            return self.of(self.formula + other.formula)
+        return self.of(self.kernel + other.kernel)
+
+    def __mul__(self: Any, factor: Any) -> Any:
+        return self.of(self.kernel * factor) if np.isscalar(factor) else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        return self + other
+
+    def __rmul__(self, factor: Any) -> Any:
+        return self * factor
+
+    def trace(self) -> float:
+        """Σᵢ k(xᵢ, xᵢ).
+
+        >>> from mercer import Linear
+        >>> Linear().gram([[1.0], [3.0]]).trace()
+        10.0
+        """
+        return float(self.diagonal().sum())
+
+    def sum(self, axis: int | None = None) -> Any:
+        """The sum of K, of its columns (`axis` 0) or of its rows (`axis` 1), tile by tile."""
+        if axis not in (None, 0, 1):
+            raise ValueError(f"axis must be None, 0 or 1, got {axis!r}")
+        gram = (self.T if axis == 0 else self).facing_host()
+        sums = gram @ np.ones(gram.shape[1], gram.dtype)
+        return sums if axis is not None else float(sums.sum())
+
+    def max(self) -> float:
+        """The largest entry of K, tile by tile."""
+        largest, lock = [], threading.Lock()
+
+        def look(rows: slice, columns: slice, tile: Any, scratch: Any) -> None:
+            top = float(tile.max())
+            with lock:
+                largest.append(top)
+
+        self.sweep(look, exact_diagonal=self.square)
+        return max(largest)
+
+    def solve(self, B: Any, alpha: float = 0.0) -> np.ndarray:
+        """(K + alpha I)⁻¹ B, by Cholesky; by eigenvectors where K is not positive definite.
+
+        Parameters
+        ----------
+        B : array of shape (n,) or (n, m)
+            Right sides.
+        alpha : float, default 0.0
+            What is added to the diagonal.
+
+        Returns
+        -------
+        array
+            Of the shape of B.
+
+        Examples
+        --------
+        >>> from mercer import Gaussian
+        >>> G = Gaussian().gram([[0.0], [9.0]])
+        >>> G.solve([1.0, 2.0], alpha=1.0)
+        array([0.5, 1. ])
+        """
+        from mercer.gram.dispatch import HOST
+
+        if not self.square:
+            raise ValueError(f"K has shape {self.shape}: only K(X, X) can be solved with")
+        B = np.asarray(B, dtype=np.float64)
+        if B.ndim not in (1, 2) or len(B) != self.shape[0]:
+            raise ValueError(f"B must have {self.shape[0]} rows, as K has; got shape {B.shape}")
+        if not (isinstance(alpha, numbers.Real) and 0 <= alpha < np.inf):
+            raise ValueError(f"alpha must be a number ≥ 0, got {alpha!r}")
+        columns = B.reshape(len(B), -1)
+        shifted = HOST.solver("shifted")(self.facing_host())
+        return np.asarray(shifted.factor(float(alpha)).solve(columns)).reshape(B.shape)
+
     # --- answers about k -------------------------------------------------------------------
 
     @property
@@ -259,6 +352,17 @@ class Gram(Arithmetic, ABC):
 
     def __repr__(self) -> str:
         return f"Gram({self.kernel!r}, shape={self.shape}, dtype={self.dtype.name})"
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two sets of examples are the same ones."""
+    if a is b or a is None or b is None:
+        return a is b
+    if is_sparse(a) and is_sparse(b):
+        return a.shape == b.shape and (a != b).nnz == 0
+    if hasattr(a, "shape") and hasattr(b, "shape"):
+        return a.shape == b.shape and bool((a == b).all())
+    return bool(np.array_equal(a, b))
 
 
 def formula_of(kernel: Kernel | Formula) -> Formula:

@@ -136,13 +136,7 @@ class Filler:
         return next(way for way in PRODUCTS if way.serves(self, inputs))
 
     def _repaired(
-        self,
-        node: Formula,
-        rows: slice,
-        columns: slice,
-        out: Any,
-        product: Any,
-        scratch: Scratch,
+        self, node: Formula, rows: slice, columns: slice, out: Any, product: Any, scratch: Scratch
     ) -> None:
         """‖x − z‖², from the product where it has enough digits, and from x − z elsewhere."""
         inputs = node.value
@@ -170,56 +164,48 @@ class Filler:
                 block[i, j] = _differences(x[part], z, i, j)
 
 
+#: Rows and columns of a tile.
+Part = tuple[slice, slice]
+
+
 class Product(NamedTuple):
     """One way to make x·z: whom it serves, how, and in words."""
 
     words: str
     serves: Callable[[Filler, Input], bool]
-    make: Callable[[Filler, Input, tuple[slice, slice], np.ndarray, Scratch], None]
+    make: Callable[[Filler, Input, Part, np.ndarray, Scratch], None]
 
 
-def _of_bytes(
-    filler: Filler, key: Input, part: tuple[slice, slice], out: np.ndarray, scratch: Scratch
-) -> None:
+def _of_bytes(filler: Filler, key: Input, part: Part, out: Any, scratch: Scratch) -> None:
     if worth(out.shape):
         filler.x.grids[key].product(part[0], filler.z.grids[key], part[1], out, scratch)
     else:  # packing the bytes of a small tile takes longer
         _of_dense_rows(filler, key, part, out, scratch)
 
 
-def _of_sparse_and_dense_rows(
-    filler: Filler, key: Input, part: tuple[slice, slice], out: np.ndarray, scratch: Scratch
-) -> None:
+def _of_mixed_rows(filler: Filler, key: Input, part: Part, out: Any, scratch: Scratch) -> None:
     x, z = filler.x.matrices[key][part[0]], filler.z.matrices[key][part[1]]
     out[...] = x @ z.T if is_sparse(x) else (z @ x.T).T
 
 
-def _in_panels(
-    filler: Filler, key: Input, part: tuple[slice, slice], out: np.ndarray, scratch: Scratch
-) -> None:
+def _in_panels(filler: Filler, key: Input, part: Part, out: Any, scratch: Scratch) -> None:
     from mercer.gram.cpu.sparse_loops import multiply_in_panels
 
     multiply_in_panels(filler.x.matrices[key], part[0], filler.z.matrices[key], part[1], out)
 
 
-def _scattered(
-    filler: Filler, key: Input, part: tuple[slice, slice], out: np.ndarray, scratch: Scratch
-) -> None:
+def _scattered(filler: Filler, key: Input, part: Part, out: Any, scratch: Scratch) -> None:
     from mercer.gram.cpu.sparse_loops import multiply_scattered
 
     multiply_scattered(filler.x.matrices[key], part[0], *filler.z.by_column(key, part[1]), out)
 
 
-def _by_scipy(
-    filler: Filler, key: Input, part: tuple[slice, slice], out: np.ndarray, scratch: Scratch
-) -> None:
+def _by_scipy(filler: Filler, key: Input, part: Part, out: Any, scratch: Scratch) -> None:
     x, z = filler.x.matrices[key][part[0]], filler.z.matrices[key][part[1]]
     out[...] = (x @ z.T).toarray()
 
 
-def _of_dense_rows(
-    filler: Filler, key: Input, part: tuple[slice, slice], out: np.ndarray, scratch: Scratch
-) -> None:
+def _of_dense_rows(filler: Filler, key: Input, part: Part, out: Any, scratch: Scratch) -> None:
     left, right = filler.x.panel(key, part[0]), filler.z.panel(key, part[1])
     if filler.x.matrices is not filler.z.matrices and np.may_share_memory(left, right):
         right = right.copy()  # NumPy multiplies a matrix with itself by another function of BLAS
@@ -243,7 +229,7 @@ def _scatters(filler: Filler, key: Input) -> bool:
 #: The first that serves makes the product.
 PRODUCTS = (
     Product("of bytes", lambda filler, key: key in filler.x.grids, _of_bytes),
-    Product("of sparse and dense rows", _one_is_sparse, _of_sparse_and_dense_rows),
+    Product("of sparse and dense rows", _one_is_sparse, _of_mixed_rows),
     Product("of sparse rows, in panels", lambda f, key: key in f.paneled, _in_panels),
     Product("of sparse rows, scattered", _scatters, _scattered),
     Product("of sparse rows", _stay_sparse, _by_scipy),
@@ -337,10 +323,5 @@ def _distances(metric: str, x: np.ndarray, z: np.ndarray, out: Any) -> None:
         out[rows] = cdist(x[rows], z, metric)
 
 
-_COMBINE: dict[str, Any] = {
-    "sum": np.add,
-    "mean": np.add,
-    "prod": np.multiply,
-    "max": np.maximum,
-}
+_COMBINE: dict[str, Any] = {"sum": np.add, "mean": np.add, "prod": np.multiply, "max": np.maximum}
 METRIC = {"sqdist": "sqeuclidean", "l1": "cityblock", "linf": "chebyshev"}

@@ -22,6 +22,7 @@ import numpy as np
 
 from mercer._lazy import record
 from mercer.formula.nodes import Formula, Input
+from mercer.formula.profile import gaussian_exponent
 
 #: Columns up to which a series can have fewer terms than there are rows.
 SERIES_COLUMNS = 5
@@ -62,7 +63,7 @@ def mixture(formula: Formula) -> tuple[Input, tuple[tuple[float, float], ...]] |
         for factor in part.args if part.op == "mul" else (part,):
             if factor.op == "const":
                 c *= factor.value
-            elif (exponent := _exponent(factor)) is not None:
+            elif (exponent := gaussian_exponent(factor)) is not None:
                 gamma += exponent[0]
                 rows.add(exponent[1])
             else:
@@ -71,16 +72,6 @@ def mixture(formula: Formula) -> tuple[Input, tuple[tuple[float, float], ...]] |
     if len(rows) != 1 or min(terms)[0] <= 0:
         return None
     return rows.pop(), tuple(terms)
-
-
-def _exponent(node: Formula) -> tuple[float, Input] | None:
-    """γ and the rows of exp2(−γ log₂e · sqdist)."""
-    if node.op != "exp2" or node.args[0].op != "mul" or len(node.args[0].args) != 2:
-        return None
-    number, distance = node.args[0].args
-    if number.op != "const" or distance.op != "sqdist" or number.value >= 0:
-        return None
-    return -number.value * math.log(2.0), distance.value
 
 
 def series_for(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import mercer.tuning as tuning
-from mercer._arrays import is_sparse, numpy_namespace
+from mercer._arrays import is_sparse
 from mercer._config import get_config
 from mercer._examples import take, widened
 from mercer._machine.jit import compiles
@@ -71,17 +71,6 @@ class HostGram(Gram):
         return gram
 
     # --- where it lives --------------------------------------------------------------------
-
-    @property
-    def xp(self) -> Any:
-        return numpy_namespace()
-
-    def asarray(self, values: Any, dtype: Any = None) -> np.ndarray:
-        return np.asarray(values, dtype=dtype)
-
-    @property
-    def limit_bytes(self) -> int:
-        return get_config().memory_bytes
 
     @property
     def symmetric(self) -> bool:

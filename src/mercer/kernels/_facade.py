@@ -36,7 +36,7 @@ class Facade:
             if is_number(X) and (Z is None or is_number(Z)) and not self.is_opaque:
                 return float(self([[float(X)]], [[float(X if Z is None else Z)]])[0, 0])
             if is_tensor(X) or is_tensor(Z):
-                from mercer.gram.tensors import tensor_block
+                from mercer.gram.functions import tensor_block
 
                 return tensor_block(self, X, Z)
         from mercer.gram import make_gram

@@ -12,11 +12,10 @@ import numpy as np
 from mercer._escape.html import code, tag
 from mercer._examples import count, take
 from mercer.formula.nodes import ROOT, Formula, Input
-from mercer.formula.shape import is_radial, is_stationary
+from mercer.formula.profile import is_radial, is_stationary
 from mercer.kernels._facade import Facade, no_finite_map
 from mercer.kernels.claims import Claim, Rule
-from mercer.kernels.operators import Algebra
-from mercer.kernels.parameters import Parameters
+from mercer.kernels.parameters import Parameters, is_number
 
 #: How tightly an expression binds, for parentheses: sum < product < power < call.
 SUM, PRODUCT, POWER, ATOM = range(4)
@@ -25,7 +24,7 @@ SUM, PRODUCT, POWER, ATOM = range(4)
 Examples = tuple[str | Callable[[], Any], ...]
 
 
-class Kernel(Facade, Algebra, Parameters):
+class Kernel(Facade, Parameters):
     """Base of all kernels: what k says of itself, what can be asked of it, and the algebra.
 
     Examples
@@ -155,6 +154,115 @@ class Kernel(Facade, Algebra, Parameters):
     def radial(self) -> bool:
         """Whether k(x, z) depends on ‖x − z‖ only, by the structure of its formula."""
         return not self.is_opaque and is_radial(self.with_widths().formula())
+
+    # --- the algebra; its classes need `Kernel` first: hence the imports inside -------------
+
+    def __add__(self: Any, other: Kernel | float) -> Kernel:
+        from mercer.kernels.algebra import Sum
+
+        right = _as_term(other)
+        return NotImplemented if right is None else Sum(self, right)
+
+    def __radd__(self: Any, other: float) -> Kernel:
+        from mercer.kernels.algebra import Sum
+
+        if isinstance(other, int) and other == 0:
+            return self  # sum([k1, k2]) begins with 0
+        left = _as_term(other)
+        return NotImplemented if left is None else Sum(left, self)
+
+    def __mul__(self: Any, other: Kernel | float) -> Kernel:
+        from mercer.kernels.algebra import Product, Scaled
+
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        return Scaled(other, self) if is_number(other) else NotImplemented
+
+    def __rmul__(self: Any, other: float) -> Kernel:
+        return self * other
+
+    def __neg__(self: Any) -> Kernel:
+        return self * -1.0
+
+    def __sub__(self: Any, other: Kernel | float) -> Kernel:
+        return self + (-other)
+
+    def __rsub__(self: Any, other: float) -> Kernel:
+        return other + (-self)
+
+    def __truediv__(self: Any, other: float) -> Kernel:
+        if not is_number(other):
+            return NotImplemented
+        if other == 0:
+            raise ValueError(f"{self!r} cannot be divided by 0")
+        return self * (1.0 / other)
+
+    def __pow__(self: Any, degree: int) -> Kernel:
+        from mercer.kernels.algebra import Power
+
+        return Power(self, degree)
+
+    def polynomial(self: Any, coefficients: Sequence[float]) -> Kernel:
+        """q(k) = c₀ + c₁k + c₂k² + …"""
+        from mercer.kernels.algebra import PolynomialOf
+
+        return PolynomialOf(self, coefficients)  # type: ignore[arg-type]
+
+    def exp(self: Any) -> Kernel:
+        """exp(k)."""
+        from mercer.kernels.algebra import Exp
+
+        return Exp(self)
+
+    def warp(self: Any, phi: Any) -> Kernel:
+        """k(φ(x), φ(z)); φ takes a set of rows (a function, a transformer, a registered name).
+
+        A matrix A stands for φ(x) = Ax, a vector of scales for one factor per column.
+        """
+        from mercer.kernels.on_inputs import Warp
+
+        return Warp(self, phi)
+
+    def metric(self: Any, M: Any) -> Kernel:
+        """k(M^½x, M^½z): the distance of x and z becomes √((x − z)ᵀM(x − z)).
+
+        M is a positive semi-definite matrix, or a vector of one weight per column.
+
+        >>> from mercer.kernels import SquaredDistance
+        >>> SquaredDistance().metric([4.0, 0.25])
+        SquaredDistance().warp([2.0, 0.5])
+        """
+        from mercer.kernels.on_inputs import Warp, root_of_metric
+
+        return Warp(self, root_of_metric(M))
+
+    def reweight(self: Any, f: Any) -> Kernel:
+        """f(x) k(x, z) f(z); f takes a set of rows and gives one number for each."""
+        from mercer.kernels.on_inputs import Reweight
+
+        return Reweight(self, f)
+
+    def normalized(self: Any) -> Kernel:
+        """k(x, z) / √(k(x, x) k(z, z))."""
+        from mercer.kernels.algebra import Normalized
+
+        return Normalized(self)
+
+    def on(self: Any, columns: Any) -> Kernel:
+        """The same kernel on some columns: an index, a name, or a list of them."""
+        from mercer.kernels.on_inputs import On
+
+        return On(self, columns)
+
+
+def _as_term(value: Any) -> Kernel | None:
+    """A kernel as it is, a number as a constant; None for anything else."""
+    from mercer.kernels.core import Kernel
+    from mercer.kernels.dots import Constant
+
+    if isinstance(value, Kernel):
+        return value
+    return Constant(value) if is_number(value) else None
 
 
 def bracket(kernel: Kernel, binding: int) -> str:

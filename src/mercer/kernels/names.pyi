@@ -29,13 +29,13 @@ from mercer.kernels.radial.compact import Epanechnikov as Epanechnikov
 from mercer.kernels.radial.compact import Tricube as Tricube
 from mercer.kernels.radial.compact import Uniform as Uniform
 from mercer.kernels.radial.compact import Wendland as Wendland
-from mercer.kernels.radial.distances import NegativeSquaredDistance as NegativeSquaredDistance
-from mercer.kernels.radial.distances import SquaredDistance as SquaredDistance
 from mercer.kernels.radial.smooth import Gaussian as Gaussian
 from mercer.kernels.radial.smooth import Laplacian as Laplacian
 from mercer.kernels.radial.smooth import Matern as Matern
+from mercer.kernels.radial.smooth import NegativeSquaredDistance as NegativeSquaredDistance
 from mercer.kernels.radial.smooth import PowerExponential as PowerExponential
 from mercer.kernels.radial.smooth import RationalQuadratic as RationalQuadratic
+from mercer.kernels.radial.smooth import SquaredDistance as SquaredDistance
 from mercer.kernels.strings.alignments import LocalAlignment as LocalAlignment
 from mercer.kernels.strings.alignments import Subsequence as Subsequence
 from mercer.kernels.strings.alignments import WeightedDegree as WeightedDegree

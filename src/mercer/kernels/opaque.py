@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._arrays import is_sparse
+from mercer._examples import take
 from mercer._lazy import record
 from mercer._parameters import Declared, Flag, declare
 from mercer.formula import nodes
@@ -50,11 +51,7 @@ class OpaqueKernel(Kernel):
 
     def select(self, state: Any, index: Any) -> Any:
         """The state of some of the examples (a slice or an array of positions)."""
-        if hasattr(state, "iloc"):
-            return state.iloc[index]
-        if hasattr(state, "shape") or isinstance(index, slice):
-            return state[index]
-        return [state[i] for i in index]
+        return take(state, index)
 
     def block(self, state_x: Any, state_z: Any) -> np.ndarray:
         """k for all pairs, as a matrix."""

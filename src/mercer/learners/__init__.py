@@ -8,12 +8,6 @@
 
 from __future__ import annotations
 
-from mercer._lazy import by_name, in_stub
+from mercer._lazy import from_stub
 
-_WHERE = in_stub(__name__)
-__all__ = sorted(_WHERE)
-__getattr__ = by_name(__name__, _WHERE)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__all__, __getattr__, __dir__ = from_stub(__name__)

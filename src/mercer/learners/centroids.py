@@ -19,8 +19,7 @@ from mercer.expansion import KernelExpansion
 from mercer.gram import Gram, solver_gram
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import estimator, parameter
-from mercer.learners._base import KernelLearner, check_fitted
-from mercer.learners._device import ClassifierMixin, labels_at
+from mercer.learners._base import ClassifierMixin, KernelLearner, check_fitted, labels_at
 from mercer.learners._options import fetched, labeled, log_weights, together, weights_or_none
 from mercer.tuning import PANEL_ROWS
 

@@ -15,8 +15,7 @@ from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import estimator, parameter
-from mercer.learners._base import KernelLearner, check_fitted
-from mercer.learners._device import ClassifierMixin, as_scores, labels_at
+from mercer.learners._base import ClassifierMixin, KernelLearner, as_scores, check_fitted, labels_at
 from mercer.learners._options import (
     check_width,
     given_centers,

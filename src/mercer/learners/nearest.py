@@ -17,8 +17,7 @@ from mercer._tiles import cut
 from mercer.formula.ranking import Ranking, ranking
 from mercer.gram import constant_diagonal, formula_of
 from mercer.learners._base import KernelLearner, check_fitted
-from mercer.solvers.neighbors.distances import distances
-from mercer.solvers.neighbors.radius import Within, within
+from mercer.solvers.neighbors.distances import Within, distances, within
 from mercer.solvers.neighbors.search import Neighbors, nearest
 
 #: What a search keeps per query and neighbor before it gives index and value: bytes, counted from

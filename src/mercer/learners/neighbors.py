@@ -9,22 +9,21 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._arrays import host, like
+from mercer._bases import MultiOutputMixin
 from mercer._examples import count, take
 from mercer._notices import DataWarning, warn
 from mercer._parameters import Count, Either, Function, Maybe, Number, OneOf
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import estimator, parameter
-from mercer.learners._base import check_fitted
-from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
+from mercer.learners._base import ClassifierMixin, RegressorMixin, check_fitted, labels_at
 from mercer.learners._options import class_factors, fetched, labeled, together, weights_or_none
 from mercer.learners.nearest import NeighborSearch, ragged
-from mercer.solvers.neighbors.distances import check_votes, distances, weights_of
-from mercer.solvers.neighbors.radius import Within
+from mercer.solvers.neighbors.distances import Within, check_votes, distances, weights_of
 from mercer.solvers.neighbors.search import Neighbors, nearest
 
 
 @estimator
-class KernelNeighbors(NeighborSearch):
+class KernelNeighbors(MultiOutputMixin, NeighborSearch):
     """The base of both: neighbors are found, and vote."""
 
     _needs_psd = False
@@ -159,11 +158,6 @@ class KernelNeighbors(NeighborSearch):
         )
         near = nearest(self.ranking, alone, self.X_fit_, 1, own)
         return np.asarray(self.y_fit_[near.index[:, 0]])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
 
 def _sums(w: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from mercer._arrays import host, is_chunked, is_sparse, is_tensor, like
+from mercer._bases import MultiOutputMixin
 from mercer._config import get_config
 from mercer._examples import count, take
 from mercer._lazy import record
@@ -21,8 +22,13 @@ from mercer.formula.inputs import numeric
 from mercer.gram import formula_of
 from mercer.kernels import DEFAULT, Kernel
 from mercer.kernels.estimators import estimator, parameter
-from mercer.learners._base import KernelLearner, check_fitted
-from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
+from mercer.learners._base import (
+    ClassifierMixin,
+    KernelLearner,
+    RegressorMixin,
+    check_fitted,
+    labels_at,
+)
 from mercer.learners._options import fetched, labeled, together, weights_or_none
 from mercer.learners._widths import own_widths
 from mercer.solvers.local.bandwidth import copies, leave_one_out_bandwidth, rule_of_thumb
@@ -256,7 +262,7 @@ class Smoother(KernelLearner):
         return values
 
 
-class SmoothingRegressor(RegressorMixin, Smoother):
+class SmoothingRegressor(MultiOutputMixin, RegressorMixin, Smoother):
     """What smoothers of numbers share: predict with local spread, and bands."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -301,11 +307,6 @@ class SmoothingRegressor(RegressorMixin, Smoother):
 
     def _shaped(self, values: np.ndarray) -> np.ndarray:
         return values[:, 0] if self._one_output else values
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
 
 class NadarayaWatsonRegressor(SmoothingRegressor):

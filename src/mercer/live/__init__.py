@@ -7,7 +7,6 @@ neighbors and kernel PCA, for a few hundred points.
 """
 
 from mercer.live.bundle import embedded, page, read, script
-from mercer.live.sliders import sliders_of
-from mercer.live.sources import kernel_for_page
+from mercer.live.sources import kernel_for_page, sliders_of
 
 __all__ = ["embedded", "kernel_for_page", "page", "read", "script", "sliders_of"]

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from mercer._bases import ClassNamePrefixFeaturesOutMixin
 from mercer._config import check_memory
 from mercer._linalg import independent, inverse_lower
+from mercer._machine.cholesky import multiply_upper
 from mercer._machine.threads import blas_for, threads_for
-from mercer._machine.triangular import multiply_upper
 from mercer._notices import KernelWarning, warn
 from mercer._parameters import Count, Maybe, random_from
 from mercer._tiles import Scratch, Tiling

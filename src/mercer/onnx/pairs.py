@@ -17,7 +17,7 @@ from mercer._examples import take, widened
 from mercer.formula import evaluate as in_numpy
 from mercer.formula.inputs import Categories
 from mercer.formula.nodes import Formula, Input, at_diagonal, const, dependence, statistics
-from mercer.formula.shape import is_stationary
+from mercer.formula.profile import is_stationary
 from mercer.formula.simplify import simplify
 from mercer.gram import accuracy, host_gram, matrix
 from mercer.gram.row_values import reduced, row_weights

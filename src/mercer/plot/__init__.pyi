@@ -8,8 +8,6 @@ from mercer.plot.answers import waterfall as waterfall
 from mercer.plot.curves import error_curves as error_curves
 from mercer.plot.curves import errors_over as errors_over
 from mercer.plot.curves import learning_curve as learning_curve
-from mercer.plot.drawings import glyph as glyph
-from mercer.plot.drawings import strokes as strokes
 from mercer.plot.errors import calibration as calibration
 from mercer.plot.errors import confusion as confusion
 from mercer.plot.errors import predicted_against_truth as predicted_against_truth
@@ -21,9 +19,11 @@ from mercer.plot.invariance import deformation as deformation
 from mercer.plot.invariance import deformed_templates as deformed_templates
 from mercer.plot.invariance import rotation_curve as rotation_curve
 from mercer.plot.invariance import tangent_vectors as tangent_vectors
+from mercer.plot.kernels import gram as gram
 from mercer.plot.kernels import kernel_gallery as kernel_gallery
 from mercer.plot.kernels import kernel_shape as kernel_shape
 from mercer.plot.kernels import kernel_surface as kernel_surface
+from mercer.plot.kernels import spectrum as spectrum
 from mercer.plot.lifting import LinearInFeatures as LinearInFeatures
 from mercer.plot.lifting import before_and_after as before_and_after
 from mercer.plot.lifting import feature_space as feature_space
@@ -32,8 +32,6 @@ from mercer.plot.lines import hebb_and_perceptron as hebb_and_perceptron
 from mercer.plot.lines import margin as margin
 from mercer.plot.lines import separators as separators
 from mercer.plot.lines import version_space as version_space
-from mercer.plot.matrices import gram as gram
-from mercer.plot.matrices import spectrum as spectrum
 from mercer.plot.models import decision_regions as decision_regions
 from mercer.plot.models import points as points
 from mercer.plot.models import thresholds as thresholds
@@ -43,8 +41,10 @@ from mercer.plot.perceptrons import accuracy_over_visits as accuracy_over_visits
 from mercer.plot.perceptrons import convergence_proof as convergence_proof
 from mercer.plot.perceptrons import mistakes_against_bound as mistakes_against_bound
 from mercer.plot.perceptrons import proof_curves as proof_curves
+from mercer.plot.rasters import glyph as glyph
 from mercer.plot.rasters import images as images
 from mercer.plot.rasters import neighbor_images as neighbor_images
+from mercer.plot.rasters import strokes as strokes
 from mercer.plot.rasters import support_images as support_images
 from mercer.plot.regression import query_weights as query_weights
 from mercer.plot.regression import regression_curve as regression_curve

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from mercer.reasons.explain import Reasons, explain_rows
-from mercer.reasons.importances import importances
+from mercer.reasons.explain import Reasons, explain_rows, importances
 
 __all__ = ["Reasons", "explain_rows", "importances"]

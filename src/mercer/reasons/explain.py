@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._arrays import host
+from mercer._arrays import host, pandas
 from mercer._config import config
 from mercer._examples import count, joined, take
 from mercer._figures import require_fitted
@@ -16,7 +16,7 @@ from mercer.reasons.exact import READINGS, exact_values
 from mercer.reasons.factors import NotFactored
 from mercer.reasons.problem import SAME, Problem, as_tables, parts_of, some_of, taken_apart
 from mercer.reasons.sampling import sampled_values
-from mercer.reasons.slopes import along_lines
+from mercer.reasons.slopes import along_lines, gradient
 
 METHODS = ("auto", "exact", "sampled", "gradients")
 OUTPUTS = ("margin", "probability")
@@ -302,3 +302,60 @@ def _made(model: Any, X: Any, names: list[str], owner: list[int], **found: Any) 
         data[:, sizes > 1] = [f"{size} columns" for size in sizes[sizes > 1]]
     found["index"] = X.index if hasattr(X, "iloc") else None
     return Reasons(data=data, feature_names=names, output_names=shown, **found)
+
+
+# --- Which columns matter over many rows: three answers side by side, which need not agree --------
+
+
+def importances(model: Any, X: Any, y: Any = None, background: Any = None, **options: Any) -> Any:
+    """Mean |Shapley value|, slopes of f and the loss by shuffling, a row per column.
+
+    "shapley" is the mean of |φⱼ|; "gradient" √(mean (∂f/∂xⱼ)²) times the spread of the column, the
+    diagonal of the gradient outer product; "permutation" how far the score falls when the column is
+    shuffled (scikit-learn's, five times). What cannot be computed is left out.
+
+    Parameters
+    ----------
+    model : fitted learner or Pipeline
+        Whose columns are compared.
+    X : array or DataFrame
+        Rows that it has not learned from, best.
+    y : array or None
+        Their targets; without them there is no "permutation".
+    background : array, DataFrame or None
+        As `explain_rows` takes it.
+    **options
+        Further ones of `explain_rows`.
+
+    Returns
+    -------
+    DataFrame
+        The most important column by "shapley" first.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> X, y = mercer.data.moons(60)
+    >>> model = mercer.KernelSVC("gaussian(0.5)").fit(X, y)
+    >>> list(mercer.reasons.importances(model, X, y).columns)
+    ['shapley', 'gradient', 'permutation']
+    """
+    pd = pandas()
+    found = explain_rows(model, X, background, **options)
+    (table, rest), columns = as_tables(X, background), options.get("columns")
+    names, owner = parts_of(table, columns)
+    made = {"shapley": found.importances()}
+    try:
+        problem = taken_apart(model, table, rest, owner)
+        rows = np.asarray(problem.X, dtype=np.float64)
+        slopes = gradient(problem.f, rows)
+        squares = (slopes**2).mean(axis=0).sum(axis=1) * rows.var(axis=0)
+        made["gradient"] = np.sqrt(np.bincount(problem.parts.owner, squares, len(names)))
+    except (NotImplementedError, TypeError, ValueError):
+        pass  # k has no derivative in x here
+    if y is not None and columns is None:
+        from sklearn.inspection import permutation_importance
+
+        shuffled = permutation_importance(model, table, y, random_state=0)
+        made["permutation"] = shuffled.importances_mean
+    return pd.DataFrame(made, index=names).sort_values("shapley", ascending=False)

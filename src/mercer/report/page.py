@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from importlib import resources
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -16,7 +17,6 @@ from mercer._config import show_bytes
 from mercer._escape.html import Markup, code, join, tag
 from mercer._escape.mathematics import in_characters
 from mercer.data.dataset import Dataset
-from mercer.report.bars import importance
 from mercer.report.classes import class_figures, class_table
 from mercer.report.errors import errors, wrong_rows
 from mercer.report.metric import learned_metric
@@ -24,8 +24,8 @@ from mercer.report.pictures import captioned, learning_figure, number_figures, p
 from mercer.report.reasons import reasons
 from mercer.report.standings import standings
 from mercer.report.study import Study, held_back, more_rows, study
-from mercer.report.style import CSS
 from mercer.report.svg import formula
+from mercer.report.tables import importance
 from mercer.report.words import error_sizes, fine_print, held_words, in_short, summary, unbroken
 from mercer.selection.board.render import fitted_words
 from mercer.selection.board.scoreboard import show_seconds
@@ -170,13 +170,14 @@ def render(
     body += [tag("h2", "Use the model"), _use(board, data, model)]
     made = f"Written by mercer {mercer.__version__}, seed {board.seed}, data {fingerprint(data)}"
     body.append(tag("footer", made, *([": ", code(command)] if command else []), "."))
+    css = resources.files(__package__).joinpath("page.css").read_text("utf-8")
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("title", title),
-        tag("style", Markup(CSS)),
+        tag("style", Markup(f"\n{css}")),
     )
     page = tag("html", head, "\n", tag("body", tag("main", join(body))), lang="en")
     return f"<!DOCTYPE html>\n{page}\n"

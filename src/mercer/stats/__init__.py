@@ -6,12 +6,6 @@ probability of at most α, whatever the kernel, the number of examples and their
 
 from __future__ import annotations
 
-from mercer._lazy import by_name, in_stub
+from mercer._lazy import from_stub
 
-_WHERE = in_stub(__name__)
-__all__ = sorted(_WHERE)
-__getattr__ = by_name(__name__, _WHERE)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__all__, __getattr__, __dir__ = from_stub(__name__)

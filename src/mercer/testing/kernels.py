@@ -18,8 +18,7 @@ from mercer.gram.cpu.compiled import can_compile
 from mercer.kernels import Kernel
 from mercer.kernels.catalog import leaves
 from mercer.testing.examples import DATA, accepts
-from mercer.testing.interpret import interpreted
-from mercer.testing.oracle import close, oracle, run
+from mercer.testing.oracle import close, interpreted, oracle, run
 
 #: Numbers of columns in which a kernel on vectors is tried.
 WIDTHS = (1, 2, 3, 5)

@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._deprecated import warn_of
 from mercer.expansion import KernelExpansion
-from mercer.theory.lengths import margin, radius, signs
+from mercer.theory.separation import margin, radius, signs
 
 
 def mistake_bound(

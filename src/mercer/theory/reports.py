@@ -10,8 +10,7 @@ import numpy as np
 
 from mercer._escape.terminal import printable
 from mercer.theory.bounds import compression_bound, deviation_bound, mistake_bound
-from mercer.theory.lengths import radius
-from mercer.theory.separation import separability
+from mercer.theory.separation import radius, separability
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,11 @@ import pytest
 import mercer
 from mercer import KernelPerceptron, KernelRidge, KernelSVC
 from mercer._machine.deadline import check_time, stopping
-from mercer.engines.cluster import on_dask, sums, svm, workers
+from mercer.engines.cluster import on_dask, sums, svm, worker
 from mercer.engines.cluster.gram import ChunkGram
 from mercer.engines.cluster.pool import Call, gather, reduce
 from mercer.engines.cluster.sums import ChunkPanels, center_panels, columns_of_k, normal_sums
-from mercer.engines.cluster.worker import TaskSettings, task
-from mercer.engines.cluster.workers import Facts, described, judged
+from mercer.engines.cluster.worker import Facts, TaskSettings, described, judged, task
 
 da = pytest.importorskip("dask.array", reason="Dask is not installed")
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
@@ -251,7 +250,7 @@ def test_a_task_has_the_settings_of_its_client_and_its_share_of_the_worker(clien
         assert gather([Call(look)], "settings") == [(300_000_000, "fast", 1, None, 1)]
     with mercer.config(cluster=client):
         assert gather([Call(look)], "settings")[0][0] == 400_000_000
-    told = described(workers.check_workers(client).values())
+    told = described(worker.check_workers(client).values())
     assert all("1 task at a time and 1 GB each, on the processor" in line for line in told)
 
 
@@ -300,8 +299,8 @@ def test_sums_over_lazy_rows_and_labels(client):
 
 
 def test_another_version_is_refused(client, monkeypatch):
-    monkeypatch.setattr(workers, "__version__", "9.9")
-    monkeypatch.setattr(workers, "_known", {})
+    monkeypatch.setattr(worker, "__version__", "9.9")
+    monkeypatch.setattr(worker, "_known", {})
     told = "the client has Mercer 9.9 and the worker at tcp://.* has"
     with mercer.config(cluster=client), pytest.raises(RuntimeError, match=told):
         gather([Call(os.getpid)], "versions")

@@ -10,15 +10,14 @@ import pytest
 import mercer
 from mercer.engines.cluster import worker
 from mercer.engines.cluster.plan import Plan, Workers
-from mercer.engines.cluster.worker import TaskSettings, device_for
-from mercer.engines.cluster.workers import Facts, described
+from mercer.engines.cluster.worker import Facts, TaskSettings, described, device_for
 
 
 def test_the_sums_of_a_piece_on_a_device(run_on_device):
     run_on_device("""
         from functools import partial
         import numpy as np, torch, mercer
-        from mercer.engines.cluster.learning.device import Fetched
+        from mercer.engines.cluster.sums import Fetched
         from mercer.engines.cluster.sums import (
             columns_of_k, images_and_squares, normal_product, normal_sums, product,
         )

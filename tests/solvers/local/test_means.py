@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import mercer
+from mercer.formula import simplify
+from mercer.formula.profile import gaussian_exponent
 from mercer.kernels import (
     Anova,
     BSpline,
@@ -21,7 +23,8 @@ from mercer.kernels import (
 )
 from mercer.learners import NadarayaWatsonRegressor
 from mercer.learners.smoothers import divide
-from mercer.solvers.local import line, near_tiles
+from mercer.solvers.local import means
+from mercer.solvers.local import weights as tiles
 from mercer.solvers.local.means import gather, weighted_means
 from mercer.solvers.local.weights import Weights
 
@@ -116,7 +119,6 @@ def test_far_queries_are_summed_where_the_data_is(
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     from mercer.engines.cuda.gram import CudaGram
     from mercer.gram.dispatch import Engine
-    from mercer.solvers.local import weights
 
     asked = []
 
@@ -132,7 +134,7 @@ def test_far_queries_are_summed_where_the_data_is(
         assert careful is not None
         expected = careful.product(V)
         there = Engine("elsewhere", lambda *a: True, make, lambda *a: False, lambda X, name: X)
-        monkeypatch.setattr(weights, "engine_for", lambda *a, there=there: there)
+        monkeypatch.setattr(tiles, "engine_for", lambda *a, there=there: there)
         again = W.careful(np.arange(40))
         assert again is not None
         np.testing.assert_allclose(again.product(V), expected, rtol=1e-9)
@@ -183,7 +185,7 @@ def test_rounding_below_zero_is_not_negative() -> None:
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Skip tiles however small the problem is."""
-    monkeypatch.setattr(near_tiles, "FEWEST_PAIRS", 0)
+    monkeypatch.setattr(tiles, "FEWEST_PAIRS", 0)
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3])
@@ -234,9 +236,9 @@ def test_duplicated_points_are_one_box(rng: np.random.Generator, eager: None) ->
 
 def test_nothing_is_skipped_where_everything_is_near(rng: np.random.Generator) -> None:
     X = rng.random((3000, 2))
-    assert near_tiles.near_tiles(Epanechnikov(5.0).formula(), X, X) is None
-    assert near_tiles.near_tiles(Epanechnikov(0.01).formula(), X, X) is not None
-    assert near_tiles.near_tiles(Epanechnikov(0.01).formula(), rng.random((3000, 9)), X) is None
+    assert tiles.near_tiles(Epanechnikov(5.0).formula(), X, X) is None
+    assert tiles.near_tiles(Epanechnikov(0.01).formula(), X, X) is not None
+    assert tiles.near_tiles(Epanechnikov(0.01).formula(), rng.random((3000, 9)), X) is None
 
 
 def test_tiles_out_of_reach_are_not_visited(rng: np.random.Generator, eager: None) -> None:
@@ -254,7 +256,7 @@ def test_interpolation_is_as_good_as_the_sum(h: float, rng: np.random.Generator)
     Z = rng.normal(size=(300, 1)) / h
     X = np.linspace(-6, 6, 8000)[:, None] / h
     t = rng.normal(size=(300, 1))
-    assert line.Stretches.over(X[:, 0], 1.0) is not None or h == 0.02
+    assert means.Stretches.over(X[:, 0], 1.0) is not None or h == 0.02
     found = weighted_means(weights(Gaussian(), X, Z), t)
     logs = -0.5 * (X - Z.T) ** 2
     w = np.exp(logs - logs.max(axis=1, keepdims=True))
@@ -263,7 +265,7 @@ def test_interpolation_is_as_good_as_the_sum(h: float, rng: np.random.Generator)
 
 def test_interpolation_reports_what_it_cannot_do() -> None:
     x = np.linspace(0, 40, 5000)
-    panels = line.Stretches.over(x, 1.0)
+    panels = means.Stretches.over(x, 1.0)
     assert panels is not None
     values = np.exp(-0.5 * panels.nodes[:, None] ** 2)
     result, doubtful = panels.interpolate(values)
@@ -274,12 +276,12 @@ def test_interpolation_reports_what_it_cannot_do() -> None:
 
 
 def test_few_queries_are_not_interpolated() -> None:
-    assert line.Stretches.over(np.linspace(0, 1000, 50), 1.0) is None
+    assert means.Stretches.over(np.linspace(0, 1000, 50), 1.0) is None
 
 
 @pytest.mark.parametrize("kernel", [Laplacian(), Gaussian() + 1.0, Epanechnikov()], ids=repr)
 def test_only_a_gaussian_is_interpolated(kernel: Kernel) -> None:
-    assert line.gaussian_of(kernel.formula()) is None
+    assert gaussian_exponent(simplify(kernel.formula())) is None
 
 
 # --- the bandwidth -----------------------------------------------------------------------------

@@ -24,8 +24,7 @@ from mercer.kernels import (
 )
 from mercer.learners.centroids import means, medoids, shrunk, squared_norms_of
 from mercer.solvers.neighbors import search as search_module
-from mercer.solvers.neighbors.distances import distances, weights_of
-from mercer.solvers.neighbors.radius import within
+from mercer.solvers.neighbors.distances import distances, weights_of, within
 from mercer.solvers.neighbors.search import Neighbors, nearest, ranking_among
 
 

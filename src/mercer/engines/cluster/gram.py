@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._arrays import is_chunked, numpy_namespace
-from mercer._config import get_config
+from mercer._arrays import is_chunked
 from mercer._tiles import Scratch
 from mercer.engines.cluster.chunks import Chunks
 from mercer.engines.cluster.pool import Call, gather, reduce
@@ -45,17 +44,6 @@ class ChunkGram(Gram):
         self.square: bool = Z is None
         self.shape: tuple[int, int] = (len(self.rows), len(self.others()))
         self.dtype: np.dtype = np.dtype(np.float32 if self.rows.dtype == np.float32 else np.float64)
-
-    @property
-    def xp(self) -> Any:
-        return numpy_namespace()
-
-    def asarray(self, values: Any, dtype: Any = None) -> Any:
-        return np.asarray(values, dtype=dtype)
-
-    @property
-    def limit_bytes(self) -> int:
-        return get_config().memory_bytes
 
     @property
     def symmetric(self) -> bool:

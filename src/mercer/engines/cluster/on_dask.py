@@ -19,8 +19,14 @@ from mercer._machine.deadline import check_time
 from mercer._progress import progress
 from mercer.engines.cluster.pieces import Piece
 from mercer.engines.cluster.tree import tree_sum
-from mercer.engines.cluster.worker import LOOK, TaskSettings, dask_worker, task
-from mercer.engines.cluster.workers import check_workers, rows_that_fit
+from mercer.engines.cluster.worker import (
+    LOOK,
+    TaskSettings,
+    check_workers,
+    dask_worker,
+    rows_that_fit,
+    task,
+)
 
 
 def results(client: Any, calls: list[Any], what: str) -> list[Any]:

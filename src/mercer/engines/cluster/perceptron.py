@@ -26,8 +26,7 @@ from mercer.engines.cluster.svm import finite
 from mercer.gram import diagonal, host_gram
 from mercer.solvers.online.dual import DualPerceptron
 from mercer.solvers.online.memory import Memory
-from mercer.solvers.online.rounding_bounds import Part, norms
-from mercer.solvers.online.rule import Rule
+from mercer.solvers.online.rule import Part, Rule, norms
 from mercer.solvers.online.run import Journal, Outcome, Schedule, Tally, run
 
 #: Points that a mixed perceptron keeps where no budget is given.

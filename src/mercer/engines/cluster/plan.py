@@ -35,7 +35,7 @@ class Workers:
         """Read the workers of the configuration."""
         settings, client = get_config(), client_of()
         if client is not None:
-            from mercer.engines.cluster.workers import check_workers, described
+            from mercer.engines.cluster.worker import check_workers, described
 
             facts = list(check_workers(client).values())
             rooms = [WORKER_SHARE * f.memory / f.threads for f in facts if f.memory]

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from mercer._arrays import host
 from mercer.engines.cluster.chunks import Chunks
 from mercer.engines.cluster.pieces import runs
 from mercer.engines.cluster.plan import Plan, plan_of
@@ -69,7 +70,7 @@ def columns_of_k(kernel: Any, centers: Any, X: Any) -> Panels:
     gram = solver_gram(kernel, floats(X), centers)
     if gram.engine == HOST.name:
         return GramPanels(gram)
-    from mercer.engines.cluster.learning.device import Fetched
+    from mercer.engines.cluster.sums import Fetched
 
     return Fetched(panels_of(gram))
 
@@ -195,3 +196,39 @@ def feature_panels(kernel: Any, X: Chunks, n: int) -> ChunkPanels:
     """φ(x) of rows in chunks."""
     first = features_of(kernel, X[[0]])
     return ChunkPanels(X, partial(features_of, kernel), first.shape[1], first.dtype)
+
+
+# Panels of a chunk on a worker's GPU: rows pass over the device, sums come back to the host.
+
+
+class Fetched(Panels):
+    """Panels of a device whose results are arrays of the host, as sums of other workers are."""
+
+    def __init__(self, panels: Any) -> None:
+        self.panels: Any = panels
+        self.shape: tuple[int, int] = panels.shape
+        self.dtype: np.dtype = panels.dtype
+
+    def _there(self, values: Any) -> Any:
+        return None if values is None else self.panels.asarray(values)
+
+    def normal(self, targets: Any, weights: Any, matrix: bool = True) -> Normal:
+        sums = self.panels.normal(targets, weights, matrix)
+        arrays = (host(sums.H), host(sums.R), host(sums.sums), host(sums.target_sums))
+        return Normal(*arrays, float(sums.weight))
+
+    def product(self, B: Any) -> np.ndarray:
+        return np.asarray(host(self.panels.product(self._there(B))))
+
+    def transposed_product(self, V: Any) -> np.ndarray:
+        return np.asarray(host(self.panels.transposed_product(self._there(V))))
+
+    def normal_product(self, B: Any, weights: Any = None) -> np.ndarray:
+        return np.asarray(host(self.panels.normal_product(self._there(B), self._there(weights))))
+
+    def images_and_squares(self, *arrays: Any) -> tuple[np.ndarray, np.ndarray]:
+        images, squares = self.panels.images_and_squares(*map(self._there, arrays))
+        return np.asarray(host(images)), np.asarray(host(squares))
+
+    def each(self, body: Callable[[slice, Any], None], what: str, copies: int = 1) -> None:
+        self.panels.each(lambda rows, panel: body(rows, host(panel)), what, copies)

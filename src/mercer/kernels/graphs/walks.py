@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._parameters import Among, Count, Declared, Either, Positive, declare
+from mercer._tiles import over_pairs
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Rule
 from mercer.kernels.core import Examples
 from mercer.kernels.graphs.reading import Graphs, read_pair
 from mercer.kernels.opaque import OpaqueKernel
-from mercer.kernels.strings.sharing import over_pairs
 
 #: Terms of the infinite series below this share of the sum are left out.
 LAST_TERM = 1e-16

@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer._lazy import record
 from mercer._parameters import Count, Declared, Maybe, Positive, declare
+from mercer._tiles import over_pairs
 from mercer.formula import nodes
 from mercer.formula.nodes import Formula, Input
 from mercer.kernels.catalog import frozen, kernel
@@ -16,7 +17,6 @@ from mercer.kernels.core import Examples, Kernel
 from mercer.kernels.images.pixels import read_images
 from mercer.kernels.opaque import OpaqueKernel
 from mercer.kernels.parameters.widths import Width
-from mercer.kernels.strings.sharing import over_pairs
 
 TRANSFORMS = ("shift", "rotate", "scale", "shear", "thickness")
 #: A weak spring at both images: where tangents coincide, steps along them stay finite.

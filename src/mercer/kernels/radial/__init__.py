@@ -7,15 +7,16 @@ only Wendland's survive as kernels; `distances` holds the squared distance itsel
 from __future__ import annotations
 
 from mercer.kernels.radial.compact import Epanechnikov, Tricube, Uniform, Wendland
-from mercer.kernels.radial.distances import NegativeSquaredDistance, SquaredDistance
 from mercer.kernels.radial.smooth import (
     FARTHEST,
     Gaussian,
     Laplacian,
     Matern,
+    NegativeSquaredDistance,
     PerColumn,
     PowerExponential,
     RationalQuadratic,
+    SquaredDistance,
 )
 
 __all__ = [

@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._parameters import Count, Declared, NonNegative, Number, Positive, declare
+from mercer._tiles import over_pairs
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Claim, Rule
 from mercer.kernels.core import Examples
 from mercer.kernels.opaque import OpaqueKernel
-from mercer.kernels.strings.lengths import checked_weights
-from mercer.kernels.strings.sequences import Sequences, read_pair
-from mercer.kernels.strings.sharing import over_pairs
+from mercer.kernels.strings.sequences import Sequences, checked_weights, read_pair
 
 
 class PairKernel(OpaqueKernel):

@@ -16,9 +16,9 @@ import numpy as np
 
 from mercer._lazy import record
 from mercer._machine.deadline import check_time
+from mercer._tiles import over_pairs
 from mercer.kernels.opaque import OpaqueKernel
 from mercer.kernels.strings.sequences import Sequences
-from mercer.kernels.strings.sharing import over_pairs
 
 #: Packed grams stay below this.
 MAX_KEY = 1 << 62

@@ -7,6 +7,7 @@ fitted or kept: equal letters have equal numbers within one Gram, and that is al
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer._lazy import record
+from mercer.kernels.parameters import is_number
 
 _EXPECTED = "a kernel on strings needs str, bytes, or sequences of tokens"
 
@@ -162,3 +164,20 @@ def _unhashable(token: Any) -> bool:
     except TypeError:
         return True
     return False
+
+
+# --- Weights of grams by their length, as `Spectrum` and `WeightedDegree` take them ---------------
+
+
+def checked_weights(weights: Any, p: int, who: str) -> tuple[float, ...]:
+    """One finite number for each length 1, …, p."""
+    if isinstance(weights, (str, bytes)) or not hasattr(weights, "__iter__"):
+        raise TypeError(f"{who}: weights is a list of p = {p} numbers, got {weights!r:.60}")
+    values = tuple(weights)
+    if len(values) != p:
+        raise ValueError(
+            f"{who}: one weight for each length 1, …, p = {p} is needed, got {len(values)}"
+        )
+    if not all(is_number(w) and math.isfinite(w) for w in values):
+        raise ValueError(f"{who}: the weights must be finite numbers, got {list(values)}")
+    return tuple(float(w) for w in values)

@@ -10,7 +10,7 @@ from mercer import KernelPCA
 from mercer.lab.compute.scripts import data_lines
 from mercer.lab.compute.states import State, takes
 from mercer.lab.compute.wire import Reply
-from mercer.plot.matrices import chained
+from mercer.plot.kernels import chained
 
 #: Rows of K that are sent as a picture.
 MOST_ROWS = 300

@@ -25,8 +25,7 @@ from mercer._examples import count, take
 from mercer._parameters import Check, Count, Number, OneOf, check_parameters, checked, random_from
 from mercer.gram import as_rows, check_not_empty, host_gram
 from mercer.kernels.estimators import estimator, parameter
-from mercer.learners._base import classes_of, encode, targets
-from mercer.learners._device import ClassifierMixin, RegressorMixin
+from mercer.learners._base import ClassifierMixin, RegressorMixin, classes_of, encode, targets
 from mercer.learners.intervals.deletion import Deletions
 from mercer.learners.logistic import KernelLogisticRegression
 from mercer.learners.processes.regression import GaussianProcessRegressor

@@ -13,7 +13,7 @@ from mercer._parameters import Either, Number, OneOf, Positive, Several
 from mercer.gram import host_gram
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import estimator, parameter
-from mercer.learners._device import RegressorMixin
+from mercer.learners._base import RegressorMixin
 from mercer.learners.intervals.deletion import Deletions
 from mercer.learners.ridges.leave_one_out import leave_one_out_alpha
 from mercer.learners.svms.shared import SupportVectorBase, weights_of

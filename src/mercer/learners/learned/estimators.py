@@ -26,8 +26,13 @@ from mercer._parameters import (
 from mercer.expansion import KernelExpansion
 from mercer.gram.gradients import outer_product
 from mercer.kernels.estimators import estimator, parameter
-from mercer.learners._base import check_fitted, refuse_text, targets
-from mercer.learners._device import ClassifierMixin, RegressorMixin
+from mercer.learners._base import (
+    ClassifierMixin,
+    RegressorMixin,
+    check_fitted,
+    refuse_text,
+    targets,
+)
 from mercer.learners._options import labeled, weights_or_none
 from mercer.learners.learned.heads import (
     calibrated,

@@ -27,8 +27,7 @@ from mercer._parameters import (
 )
 from mercer._steps import recorded
 from mercer.kernels.estimators import estimator, parameter
-from mercer.learners._base import check_fitted, classes_of, encode
-from mercer.learners._device import ClassifierMixin, labels_at
+from mercer.learners._base import ClassifierMixin, check_fitted, classes_of, encode, labels_at
 from mercer.learners._options import NotConverged, class_factors, labeled, weights_or_none
 from mercer.solvers.online.memory import Memory
 from mercer.solvers.online.rule import Rule
@@ -163,10 +162,6 @@ class PerceptronBase(ClassifierMixin):
         return np.sort(train), np.sort(held)
 
     # --- labels -----------------------------------------------------------------------------
-
-    def _labels(self, y: np.ndarray) -> np.ndarray:
-        self.classes_ = classes_of(y, type(self).__name__)
-        return encode(y, self.classes_)
 
     def _labels_so_far(self, y: np.ndarray, classes: Any) -> np.ndarray:
         """For `partial_fit`: the classes are those of the first call."""

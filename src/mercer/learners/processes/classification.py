@@ -17,8 +17,7 @@ from mercer.expansion import KernelExpansion
 from mercer.gram import host_gram
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import estimator
-from mercer.learners._base import classes_of, encode
-from mercer.learners._device import ClassifierMixin, labels_at
+from mercer.learners._base import ClassifierMixin, classes_of, encode, labels_at
 from mercer.learners.processes.base import Process
 from mercer.learners.processes.numbers import Numbers
 from mercer.solvers.evidence.exact import Evidence

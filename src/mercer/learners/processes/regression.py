@@ -16,7 +16,7 @@ from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT, Kernel
 from mercer.kernels.estimators import estimator, parameter
-from mercer.learners._device import RegressorMixin
+from mercer.learners._base import RegressorMixin
 from mercer.learners._options import weights_or_none
 from mercer.learners.processes.base import Process
 from mercer.learners.processes.numbers import NOISE, Numbers, pair

@@ -19,8 +19,7 @@ from mercer.kernels.estimators import estimator, parameter
 from mercer.learners._base import KernelLearner
 from mercer.learners._options import refuse_number_beside_path, weights_or_none
 from mercer.learners.smoothers import divide
-from mercer.solvers.density.likelihood import likeliest_bandwidth, log_sums
-from mercer.solvers.density.shape import Shape, shape_of
+from mercer.solvers.density import Shape, likeliest_bandwidth, log_sums, shape_of
 from mercer.solvers.local.bandwidth import copies, rule_of_thumb
 from mercer.solvers.local.weights import Weights
 

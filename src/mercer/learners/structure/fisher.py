@@ -17,8 +17,7 @@ from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import estimator, parameter
-from mercer.learners._base import KernelLearner
-from mercer.learners._device import ClassifierMixin, labels_at
+from mercer.learners._base import ClassifierMixin, KernelLearner, labels_at
 from mercer.learners._options import check_width, labeled, warn_if_stopped, weights_or_none
 from mercer.solvers.groups.fisher import directions
 

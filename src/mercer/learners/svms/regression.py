@@ -9,11 +9,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._bases import OutlierMixin
+from mercer._bases import MultiOutputMixin, OutlierMixin
 from mercer._parameters import Flag, Maybe, NonNegative, Positive, Share
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import NumbersBeside, estimator, parameter
-from mercer.learners._device import RegressorMixin
+from mercer.learners._base import RegressorMixin
 from mercer.learners.svms.shared import SupportVectorBase, sparse_like, weights_of
 from mercer.solvers.quadratic.problem import (
     Quadratic,
@@ -26,7 +26,7 @@ from mercer.solvers.quadratic.problem import (
 
 
 @estimator
-class KernelSVR(RegressorMixin, NumbersBeside, SupportVectorBase):
+class KernelSVR(MultiOutputMixin, RegressorMixin, NumbersBeside, SupportVectorBase):
     """min ½‖w‖² + C Σᵢ max(0, |yᵢ − f(xᵢ)| − ε),  f(x) = Σᵢ aᵢ k(xᵢ, x) + b.
 
     Examples inside the tube of radius ε around f cost nothing and are no support vectors. Several
@@ -120,11 +120,6 @@ class KernelSVR(RegressorMixin, NumbersBeside, SupportVectorBase):
         if math.isinf(self.C):
             raise ValueError("C=inf allows no deviation, so nu has none to bound: use epsilon")
         return nu_svr(y, bounds, float(self.nu))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
     def _previous(
         self, rows: np.ndarray, problem: Quadratic, *others: Quadratic

@@ -17,8 +17,7 @@ from mercer._parameters import Among, Count, Either, Positive
 from mercer.expansion import KernelExpansion
 from mercer.gram import solver_gram
 from mercer.kernels.estimators import estimator, parameter
-from mercer.learners._base import KernelLearner, check_fitted
-from mercer.learners._device import as_scores
+from mercer.learners._base import KernelLearner, as_scores, check_fitted
 from mercer.learners._options import NotConverged, check_width, finite_weights
 from mercer.learners.svms.many_classes import PairExpansion
 from mercer.solvers.quadratic.parallel import solve_all

@@ -20,9 +20,99 @@ from mercer.maps.learned.inputs import SPREAD_OF_RANKS
 from mercer.onnx import NotExportable
 from mercer.onnx.graph import Graph, Wire
 from mercer.onnx.operations import arcsin, cosine
-from mercer.onnx.preprocessing import bases
 from mercer.onnx.preprocessing.encoders import imputer, indicator, one_hot, ordinal, table_columns
 from mercer.onnx.preprocessing.table import ELEMENTWISE, Table
+
+# --- Columns that become several, or ranks: polynomials, splines, bins and quantiles --------------
+
+
+def polynomial(t: Any, table: Table) -> Table:
+    """Every monomial as a product of columns; a column of ones stands for those it lacks."""
+    g, x, powers = table.graph, table.numbers(), t.powers_
+    ones, degree = powers.shape[1], max(1, int(powers.sum(axis=1).max()))
+    factors = np.full((len(powers), degree), ones)
+    for row, power in enumerate(powers):
+        used = np.repeat(np.arange(ones), power)
+        factors[row, : len(used)] = used
+    wide = g.side_by_side([x, g.add("Add", g.zeros(x), 1.0)])
+    made = g.columns(wide, factors[:, 0])
+    for index in factors[:, 1:].T:
+        made = g.add("Mul", made, g.columns(wide, index))
+    return table.replaced(made, len(powers))
+
+
+def bins(t: Any, table: Table) -> Table:
+    """The number of inner edges that a value reaches; then perhaps one column per bin."""
+    g = table.graph
+    codes = []
+    for i, edges in enumerate(t.bin_edges_):
+        reached = g.add("GreaterOrEqual", table.column(i).wire, edges[1:-1].reshape(1, -1))
+        codes.append(g.add("ReduceSum", g.number(reached), np.array([1])))
+    if t.encode == "ordinal":
+        return table.replaced(g.side_by_side(codes))
+    hot = [
+        g.number(g.add("Equal", code, np.arange(float(n))[None]))
+        for code, n in zip(codes, t.n_bins_, strict=True)
+    ]
+    return table.replaced(g.side_by_side(hot), int(t.n_bins_.sum()))
+
+
+def quantiles(t: Any, table: Table) -> Table:
+    """The rank among the training values: linear between quantiles, a jump where some are equal."""
+    if t.output_distribution != "uniform":
+        raise NotExportable(
+            "QuantileTransformer(output_distribution='normal') needs the inverse of the error "
+            "function, which ONNX does not have: take 'uniform', or PowerTransformer"
+        )
+    columns = [
+        ranks(table.graph, table.column(i).wire, q, t.references_)
+        for i, q in enumerate(t.quantiles_.T)
+    ]
+    return table.replaced(table.graph.side_by_side(columns))
+
+
+def ranks(g: Graph, x: Wire, q: np.ndarray, shares: np.ndarray) -> Wire:
+    """Shares of the training rows below x: lines between quantiles, half a jump at equal ones."""
+    widths, rises = np.diff(q), np.diff(shares)
+    slope = np.divide(rises, widths, out=np.zeros_like(rises), where=widths > 0)
+    jump = np.where(widths > 0, 0.0, rises)
+    parts = g.add("Min", g.add("Max", g.add("Sub", x, q[None, :-1]), 0.0), widths[None])
+    above, reached = (
+        g.number(g.add(op, x, q[None, :-1])) for op in ("Greater", "GreaterOrEqual")
+    )  # a value at a jump has its mean
+    both = g.add("Mul", g.add("Add", above, reached), 0.5)
+    made = g.add("Add", g.add("MatMul", parts, slope[:, None]), float(shares[0]))
+    return Wire(g.add("Add", made, g.add("MatMul", both, jump[:, None])))
+
+
+def splines(t: Any, table: Table) -> Table:
+    """The basis of B-splines by the recursion of Cox and de Boor; constant beyond the knots."""
+    if t.extrapolation != "constant":
+        raise NotExportable(
+            f"SplineTransformer(extrapolation={t.extrapolation!r}) is not exported: "
+            "take the default, 'constant'"
+        )
+    g, k = table.graph, t.degree
+    columns = []
+    for i, spline in enumerate(t.bsplines_):
+        knots = np.asarray(spline.t, dtype=float)
+        first, last = knots[k], knots[-k - 1]
+        x = g.add("Min", g.add("Max", table.column(i).wire, float(first)), float(last))
+        # The last interval has its end, and none begins there.
+        starts, ends = np.where(knots >= last, np.inf, knots)[:-1], knots[1:].copy()
+        ends[ends == last] = np.inf
+        after = g.add("GreaterOrEqual", x, starts[None])
+        basis = g.number(g.add("And", after, g.add("Less", x, ends[None])))
+        for degree in range(1, k + 1):
+            n = len(knots) - degree - 1
+            left, right = knots[:n], knots[degree + 1 :]
+            up = g.add("Div", g.add("Sub", x, left[None]), (knots[degree:-1] - left)[None])
+            down = g.add("Div", g.add("Sub", right[None], x), (right - knots[1 : n + 1])[None])
+            low, high = (g.columns(basis, range(s, s + n)) for s in (0, 1))
+            basis = g.add("Add", g.add("Mul", up, low), g.add("Mul", down, high))
+        kept = len(knots) - k - 1 - (not t.include_bias)
+        columns.append(g.columns(basis, range(kept)))
+    return table.replaced(g.side_by_side(columns), t.n_features_out_)
 
 
 def transform(transformer: Any, table: Table) -> Table:
@@ -255,15 +345,15 @@ def _learned_metric(t: Any, table: Table) -> Table:
 def learned_inputs(inputs: Any, table: Table) -> Table:
     """Columns as a learned metric takes them: values of one spread, ranks, or both."""
     g = table.graph
-    ranks = [
-        bases.ranks(g, table.column(j).wire, k, np.linspace(0.0, 1.0, len(k)))
+    columns = [
+        ranks(g, table.column(j).wire, k, np.linspace(0.0, 1.0, len(k)))
         for j, k in zip(inputs.ranked, inputs.knots.T, strict=True)
     ]
     values = table.affine(inputs.center, 1.0 / inputs.scale)
-    if not ranks:
+    if not columns:
         return values
-    spread = g.add("Mul", g.add("Sub", g.side_by_side(ranks), 0.5), 1.0 / SPREAD_OF_RANKS)
-    ranked = Table.of(g, spread, len(ranks))
+    spread = g.add("Mul", g.add("Sub", g.side_by_side(columns), 0.5), 1.0 / SPREAD_OF_RANKS)
+    ranked = Table.of(g, spread, len(columns))
     if inputs.kind == "both":
         return Table.joined([values, ranked])
     at = {int(j): i for i, j in enumerate(inputs.ranked)}
@@ -284,10 +374,10 @@ RULES: dict[str, Callable[[Any, Table], Table]] = {
     "RobustScaler": lambda t, table: _shifted(table, t.center_, t.scale_),
     "CommonScale": lambda t, table: table.apply("Div", float(t.scale_)),
     "Normalizer": _normalizer,
-    "PolynomialFeatures": bases.polynomial,
-    "KBinsDiscretizer": bases.bins,
-    "QuantileTransformer": bases.quantiles,
-    "SplineTransformer": bases.splines,
+    "PolynomialFeatures": polynomial,
+    "KBinsDiscretizer": bins,
+    "QuantileTransformer": quantiles,
+    "SplineTransformer": splines,
     "PowerTransformer": _power,
     "PCA": _pca,
     "TruncatedSVD": _pca,

@@ -11,8 +11,7 @@ from mercer._figures import styled
 from mercer.plot.films.learning import descent_film, pair_film, perceptron_film
 from mercer.plot.films.lifting import lifting_film
 from mercer.plot.films.reel import Film
-from mercer.plot.films.smoothing import window_film
-from mercer.plot.films.sweep import sweep_film
+from mercer.plot.films.sweep import sweep_film, window_film
 
 #: The film of each learner, by the name of its class in `mercer.learners`.
 _FILMS = {

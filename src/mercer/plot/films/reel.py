@@ -9,6 +9,7 @@ import json
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -146,39 +147,10 @@ class Film:
             # A caption that holds "</script>" must not end the script.
             "CAPTIONS": json.dumps(captions).replace("<", "\\u003c"),
         }
-        player = _PLAYER
+        player = resources.files(__package__).joinpath("player.html").read_text("utf-8")
         for name, value in values.items():
             player = player.replace(f"@{name}@", value)
         return player
 
 
 _STYLE = "<style>body{font:16px system-ui,sans-serif;margin:2em auto;max-width:70em}</style>"
-_PLAYER = """<figure id="@ID@" style="margin:0">
-<img style="max-width:100%" alt="@FIRST@">
-<div style="display:flex;gap:.7em;align-items:center">
-<button type="button" aria-label="play or pause" style="width:2.6em">▶</button>
-<input type="range" min="0" max="@LAST@" value="0" step="1" aria-label="frame" style="flex:1">
-<output style="min-width:20em">@FIRST@</output></div>
-<script>(() => {
-const pictures = @PICTURES@, captions = @CAPTIONS@;
-const film = document.getElementById("@ID@"), find = (name) => film.querySelector(name);
-const img = find("img"), slider = find("input"), button = find("button"), output = find("output");
-let timer = null;
-const show = (i) => {
-  slider.value = i;
-  img.src = "data:image/png;base64," + pictures[i];
-  img.alt = output.textContent = captions[i];
-};
-const pause = () => { clearInterval(timer); timer = null; button.textContent = "▶"; };
-const play = () => {
-  if (+slider.value === pictures.length - 1) show(0);
-  button.textContent = "❚❚";
-  timer = setInterval(() => {
-    if (+slider.value === pictures.length - 1) pause(); else show(+slider.value + 1);
-  }, @MILLISECONDS@);
-};
-button.addEventListener("click", () => timer === null ? play() : pause());
-slider.addEventListener("input", () => { pause(); show(+slider.value); });
-show(0);
-})();</script></figure>
-"""

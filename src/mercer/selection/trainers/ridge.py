@@ -17,6 +17,7 @@ import numpy as np
 from mercer.gram import Gram, host_gram
 from mercer.kernels import Precomputed
 from mercer.learners.catalog import find
+from mercer.learners.ridges.estimators import as_columns, signs
 from mercer.selection.racing.clock import Stopwatch
 from mercer.selection.trainers.base import Fold, Outcome, Trainer, decide
 from mercer.solvers.linear import exact
@@ -69,7 +70,7 @@ class RidgeTrainer(Trainer):
 
     def fold(self, fold: Fold, start: int | None) -> Outcome:
         watch = Stopwatch()
-        targets = indicators(fold.y, fold.classes)
+        targets = as_columns(signs(fold.y, fold.classes) if fold.classes else fold.y)
         found = best_penalty(host_gram(Precomputed(), fold.train), targets, fold.unit, start)
         solved, watch = watch.seconds(), Stopwatch()
         one = solved / len(found.tried)
@@ -135,12 +136,3 @@ def descend(loss: Callable[[int], float], start: int, size: int) -> int:
         if not better:
             return index
         index = min(better, key=at)
-
-
-def indicators(y: np.ndarray, classes: int) -> np.ndarray:
-    """Targets of least squares: numbers, ±1, or one column of ±1 per class."""
-    if not classes:
-        return y[:, None].astype(np.float64)
-    if classes == 2:
-        return np.where(y == 1, 1.0, -1.0)[:, None]
-    return np.where(y[:, None] == np.arange(classes), 1.0, -1.0)

@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer._arrays import host
 from mercer._config import get_config
-from mercer._linalg import solve_lower
 from mercer._notices import NumericalWarning, warn
 from mercer._steps import relayed
 from mercer.gram import Gram
-from mercer.maps.centers import LowRank, center_matrix, independent, pivoted_cholesky
+from mercer.maps.centers import LowRank, pivoted_cholesky
 from mercer.solvers.linear import blas
 from mercer.solvers.linear.factor import doubtful, warn_condition
 from mercer.solvers.linear.iterations import Iterations, NotDefinite, conjugate_gradients
@@ -159,22 +157,13 @@ def default_rank(n: int, itemsize: int) -> int:
 
 
 def nystrom(gram: Gram, rank: int, random: np.random.RandomState) -> LowRank:
-    """F from a uniform sample S."""
-    n = gram.shape[0]
-    pivots = np.arange(n) if rank >= n else np.sort(random.permutation(n)[:rank])
-    return from_columns(gram, pivots)
+    """S is a uniform sample."""
 
+    def pick(rest: np.ndarray, size: int) -> np.ndarray:
+        left = np.flatnonzero(rest)
+        return random.choice(left, min(size, len(left)), replace=False)
 
-def from_columns(gram: Gram, pivots: np.ndarray) -> LowRank:
-    """F = K₍ₙₛ₎ L⁻ᵀ with LLᵀ = K₍ₛₛ₎; columns that add nothing but rounding are dropped."""
-    kept, F = independent(host(center_matrix(gram, pivots)), gram.dtype)
-    pivots, L = pivots[kept], F[kept]
-    if not len(pivots):  # zero or negative on all of them: nothing to go by
-        empty = np.zeros((gram.shape[0], 0), dtype=gram.dtype)
-        return LowRank(empty, pivots, L)
-    columns = gram.take(columns=pivots).dense()
-    F = solve_lower(L.astype(gram.dtype), columns.T).T
-    return LowRank(np.ascontiguousarray(F), pivots, L)
+    return pivoted_cholesky(gram, rank, pick, rank)
 
 
 def by_residual(gram: Gram, rank: int, random: np.random.RandomState) -> LowRank:

@@ -13,7 +13,6 @@ from mercer._arrays import host, namespace
 from mercer._config import get_config
 from mercer._linalg import dot
 from mercer._notices import KernelWarning, NumericalWarning, warn
-from mercer._tiles import Scratch
 from mercer.gram import Gram
 from mercer.tuning import PANEL_ROWS
 
@@ -49,11 +48,8 @@ def upper_triangle(gram: Gram) -> np.ndarray:
     if gram.shape[0] <= PANEL_ROWS:
         return gram.dense()
     A = np.zeros(gram.shape, dtype=gram.dtype)  # pages that are never touched take no memory
-
-    def made(rows: slice, columns: slice, tile: np.ndarray, scratch: Scratch) -> None:
-        """Nothing is left to do: the tile was made in its place."""
-
-    gram.sweep(made, out=A, triangle=True, exact_diagonal=True, what="Gram matrix")
+    # Nothing is left to do with a tile: it is made in its place.
+    gram.sweep(lambda *tile: None, out=A, triangle=True, exact_diagonal=True, what="Gram matrix")
     return A
 
 

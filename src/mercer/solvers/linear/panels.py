@@ -238,12 +238,7 @@ class GramPanels(HostPanels):
             return (self.gram @ B).astype(np.float64)  # type: ignore[no-any-return]
         if self.gram.square and self.gram.symmetric:
             return blas.symmetric_times(self.kept, B)
-        return blas.times(self.kept, B)
-
-    def transposed_product(self, V: np.ndarray) -> np.ndarray:
-        if self.kept is None:
-            return super().transposed_product(V)
-        return blas.transposed_times(self.kept, V)
+        return super().product(B)
 
     def take(self, rows: np.ndarray) -> GramPanels:
         kept = None if self.kept is None else self.kept[rows]

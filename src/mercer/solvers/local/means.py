@@ -8,17 +8,92 @@ smoother on top of it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebpts1, chebvander
 
 from mercer._examples import take
 from mercer._lazy import record
 from mercer.formula import simplify
+from mercer.formula.profile import gaussian_exponent
 from mercer.gram import PROMISED, constant_diagonal, engine_for
-from mercer.solvers.local.line import Stretches, gaussian_of
 from mercer.solvers.local.weights import Weights
 from mercer.solvers.neighbors.search import nearest, ranking_among
+
+# Sums of Gaussians on the line, from a few of them: f(x) = Σⱼ vⱼ e^(−(x−zⱼ)²/2σ²) is smooth. On a
+# stretch of length 2σ such a sum is a polynomial to working precision. So f is computed at the
+# Chebyshev points of each stretch that holds queries, and interpolated from there: the work is
+# (stretches · points) · N instead of queries · N. The same holds for the moments Σⱼ (zⱼ − x)ᵖ vⱼ
+# e^(−(x−zⱼ)²/2σ²) of a local polynomial.
+#
+# The error is about 1e-14 of the largest value on the stretch. Where f is far smaller than that,
+# or too steep for the polynomial (the edge of a cloud of points), the caller computes it again,
+# exactly: those queries are reported.
+
+
+#: Chebyshev points per stretch, and the length of a stretch in units of σ. For a Gaussian anywhere
+#: the error is 4e-12 of the largest value with 16 points and rounding with 20; moments need more.
+CHEBYSHEV_POINTS, INTERVAL = 24, 2.0
+#: Sums below this share of the largest on their stretch, which rounds them, are made again: those
+#: above keep at least 12 digits.
+DOUBTFUL = 1e-2
+#: Queries per Chebyshev point from which on interpolation saves work.
+QUERIES_PER_POINT = 2.0
+
+
+@record
+class Stretches:
+    """The stretches that hold queries: their Chebyshev points one after the other, which stretch
+    each query is on, and its position there (−1 to 1)."""
+
+    nodes: np.ndarray
+    stretch: np.ndarray
+    position: np.ndarray
+
+    @classmethod
+    def over(cls, x: np.ndarray, sigma: float) -> Stretches | None:
+        """For queries x, or None where there are too few of them to save anything."""
+        length = INTERVAL * sigma
+        start = float(x.min())
+        spread = (float(x.max()) - start) / length
+        if spread > 1e9:  # a stretch number would not be exact
+            return None
+        number = np.floor((x - start) / length).astype(np.int64)
+        used, stretch = np.unique(number, return_inverse=True)
+        if len(x) < QUERIES_PER_POINT * CHEBYSHEV_POINTS * len(used):
+            return None
+        center = start + (used + 0.5) * length
+        nodes = center[:, None] + 0.5 * length * chebpts1(CHEBYSHEV_POINTS)[None, :]
+        return cls(nodes.ravel(), stretch, (x - center[stretch]) / (0.5 * length))
+
+    def interpolate(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values at the nodes (nodes × sums) to the queries; and which queries are doubtful.
+
+        The first of the sums is a sum of weights; it decides what is doubtful.
+        """
+        at = values.reshape(-1, CHEBYSHEV_POINTS, values.shape[1])
+        series = np.einsum("kp,spv->svk", _coefficients(), at)
+        terms = chebvander(self.position, CHEBYSHEV_POINTS - 1)
+        result = np.empty((len(self.position), values.shape[1]))
+        order = np.argsort(self.stretch, kind="stable")
+        ends = np.cumsum(np.bincount(self.stretch))[:-1]
+        for own, rows in zip(series, np.split(order, ends), strict=True):
+            result[rows] = terms[rows] @ own.T
+        # Rounding is relative to the largest value, truncation of the order of the last terms.
+        error = np.maximum(
+            DOUBTFUL * at[:, :, 0].max(axis=1), np.abs(series[:, 0, -3:]).max(axis=1) / PROMISED[8]
+        )
+        return result, ~(result[:, 0] > error[self.stretch])
+
+
+def _coefficients() -> np.ndarray:
+    """From values at the Chebyshev points to coefficients: a discrete cosine transform."""
+    transform = chebvander(chebpts1(CHEBYSHEV_POINTS), CHEBYSHEV_POINTS - 1).T
+    transform[1:] *= 2.0
+    return np.asarray(transform / CHEBYSHEV_POINTS)
+
 
 #: Sums for each query of some weights, one row per query; the first is the sum of weights.
 Reduce = Callable[[Weights], np.ndarray]
@@ -78,12 +153,12 @@ def _on_the_line(
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """The sums by interpolation, where k is a Gaussian of one column and queries are many; and
     the queries for which that has too few digits."""
-    line = gaussian_of(weights.formula)
-    if line is None or line.rows.steps or not isinstance(weights.X, np.ndarray):
+    gaussian = gaussian_exponent(simplify(weights.formula))
+    if gaussian is None or gaussian[1].steps or not isinstance(weights.X, np.ndarray):
         return None
     if weights.X.shape[1] != 1 or (weights.own is not None and own_terms is None):
         return None
-    stretches = Stretches.over(weights.X[:, 0].astype(np.float64), line.sigma)
+    stretches = Stretches.over(weights.X[:, 0].astype(np.float64), math.sqrt(0.5 / gaussian[0]))
     if stretches is None:
         return None
     Z = np.asarray(weights.Z, dtype=np.float64)

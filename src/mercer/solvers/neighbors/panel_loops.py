@@ -44,7 +44,6 @@ ROWS, COLUMNS = SHAPE.rows, SHAPE.columns
 _LOOKED_AT = 16
 #: Neighbors up to which a list is one vector.
 LISTED = lanes_of(16)
-SINGLE = float(np.finfo(np.float32).eps)
 _NONE, _ONE = np.uint64(0), np.uint64(1)
 #: Smaller by more than the rounding of a squared distance of a few columns in float32.
 _CERTAIN, _TINY = np.float32(1.0 - 1e-5), np.float32(np.finfo(np.float32).tiny)

@@ -18,8 +18,7 @@ from mercer._examples import joined
 from mercer._machine.jit import with_callees
 from mercer._machine.threads import single_threaded_blas
 from mercer.gram import Gram, diagonal, host_gram
-from mercer.solvers.online.rounding_bounds import Sizes, norms
-from mercer.solvers.online.rule import RULE, Rule, next_update
+from mercer.solvers.online.rule import RULE, Rule, Sizes, next_update, norms
 from mercer.solvers.online.run import Journal, Tally
 from mercer.tuning import INDEPENDENT_SHARE, LEAF_ROWS, PLAIN_STEPS
 

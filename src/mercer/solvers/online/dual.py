@@ -35,8 +35,7 @@ from mercer._steps import listener
 from mercer._tiles import Scratch, cut
 from mercer.gram import Gram
 from mercer.kernels.core import Kernel
-from mercer.solvers.online.rounding_bounds import Part, Sizes
-from mercer.solvers.online.rule import RULE, Rule, add_update, next_update
+from mercer.solvers.online.rule import RULE, Part, Rule, Sizes, add_update, next_update
 from mercer.solvers.online.run import Journal, Tally, Visits
 
 

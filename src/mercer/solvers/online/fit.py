@@ -16,8 +16,7 @@ from mercer.kernels import Kernel, Linear
 from mercer.solvers.online.budget import BudgetPerceptron, Store
 from mercer.solvers.online.dual import DualPerceptron
 from mercer.solvers.online.memory import Memory, RunningScores
-from mercer.solvers.online.rounding_bounds import Part
-from mercer.solvers.online.rule import Rule
+from mercer.solvers.online.rule import Part, Rule
 from mercer.solvers.online.run import Journal, Outcome, Schedule, Tally, run
 from mercer.solvers.requirements import resident
 from mercer.tuning import SCRATCH_BYTES

@@ -12,8 +12,7 @@ from mercer._arrays import is_sparse
 from mercer._machine.jit import with_callees
 from mercer._steps import listener
 from mercer.gram import squared_norms
-from mercer.solvers.online.rounding_bounds import norms
-from mercer.solvers.online.rule import RULE, Rule, next_update
+from mercer.solvers.online.rule import RULE, Rule, next_update, norms
 from mercer.solvers.online.run import Journal, Tally, Visits
 
 
@@ -22,7 +21,7 @@ class PrimalPerceptron:
 
     `features(index)` gives rows of φ (dense or CSR) for a slice or positions; `coef` is w, one row
     an output, `late` Σ (t − 1) u φ over the updates u at visits t, which the average needs, `reach`
-    Σ |u| ‖φ‖, which the rule of ties needs (`mercer.solvers.online.rounding_bounds`).
+    Σ |u| ‖φ‖, which the rule of ties needs (`mercer.solvers.online.rule`).
     """
 
     def __init__(

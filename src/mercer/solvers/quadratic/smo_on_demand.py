@@ -251,9 +251,9 @@ class Worker:
         for one in order[large].tolist():
             Shrinking(self, p.alone(one)).solve(stop)
         for one in order[~large].tolist():
-            here, limit = slice(*p.starts[one : one + 2].tolist()), int(p.limits[one] - p.taken[one])
+            here, limit = slice(p.starts[one], p.starts[one + 1]), p.limits[one] - p.taken[one]
             arrays = p.variables[here], p.rows[here], p.groups[here]
-            steps, p.computed[one] = self.run(*arrays, p.tol, limit, FRESH, stop)
+            steps, p.computed[one] = self.run(*arrays, p.tol, int(limit), FRESH, stop)
             p.taken[one] += steps
         for one in np.intersect1d(order, p.late()).tolist() if self.source.last else ():
             self._finish(p.alone(one), stop)

@@ -24,9 +24,8 @@ from mercer.engines.cluster.sums import (
     triangle_of,
 )
 from mercer.solvers.linear.nystrom import by_products
-from mercer.solvers.smooth.conjugate import Curvature, Direction, Step, conjugate_step
 from mercer.solvers.smooth.losses import Binary, Multinomial, SmoothLoss
-from mercer.solvers.smooth.newton import Point, centered
+from mercer.solvers.smooth.newton import Curvature, Direction, Point, Step, centered, conjugate_step
 from mercer.solvers.smooth.spaces import CenterSpan
 from mercer.tuning import CHUNK_ROWS
 

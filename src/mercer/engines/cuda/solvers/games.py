@@ -1,6 +1,6 @@
 """Shapley values of products on a device: φⱼ = ∫₀¹ (aⱼ − bⱼ) Π_{i≠j} (t aᵢ + (1 − t) bᵢ) dt.
 
-`mercer.reasons.rules` says why. A program has one row x and walks over pairs of a point and a
+`mercer.reasons.exact` says why. A program has one row x and walks over pairs of a point and a
 background row, some side by side; what the columns before and after each contribute to a product
 are two scans over the columns.
 """

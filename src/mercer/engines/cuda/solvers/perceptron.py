@@ -20,8 +20,7 @@ from mercer._arrays import host
 from mercer._tiles import cut
 from mercer.engines.cuda.gram import K_SHARE, PANEL, CudaGram
 from mercer.engines.cuda.solvers.perceptron_walk import Table, TableWalk, block_rows
-from mercer.solvers.online.rounding_bounds import Part, Sizes
-from mercer.solvers.online.rule import TIE, Rule
+from mercer.solvers.online.rule import TIE, Part, Rule, Sizes
 from mercer.solvers.online.run import Journal, Tally
 
 

@@ -5,7 +5,7 @@ turn stopped, that calls for an update, and adds its column of K to the scores o
 per update, not per example. The order of updates is exactly that of the plain loop. A second
 program adds the same updates, in the same order, to the scores of all examples of the table, so
 that the next block can begin at once: the host only launches, and reads a log at the end. Ties are
-those of `mercer.solvers.online.rounding_bounds` where k comes from dot products; for other kernels,
+those of `mercer.solvers.online.rule` where k comes from dot products; for other kernels,
 whose sizes would need a second pass over K, scores must be equal to the last bit to be a tie.
 """
 
