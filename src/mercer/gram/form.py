@@ -198,9 +198,9 @@ def _lift(formula: Formula, rows: dict[str, dict[Formula, int]]) -> Formula:
             # they stand side by side, at the end of a part of k: all of them may underflow.
             args = sorted(node.args, key=of_pair) if node.op == "add" else node.args
             rest: list[Formula] = []
-            for pairs, run in groupby(args, of_pair):
-                group = [visit(a) for a in run] if pairs else values(node.op, list(run))
-                rest += [joined(node.op, group)] if rest and not pairs else group
+            for pairs, group in [(key, list(run)) for key, run in groupby(args, of_pair)]:
+                made = [visit(a) for a in group] if pairs else values(node.op, group)
+                rest += [joined(node.op, made)] if rest and not pairs else made
             return joined(node.op, rest)
         return Formula(node.op, [visit(a) for a in node.args], node.value)
 

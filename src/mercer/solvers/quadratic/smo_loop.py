@@ -291,9 +291,9 @@ def solve_problem(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """One problem, in place, from F = K a; gives the steps that were taken.
 
-    `flat` has PLUS … A of every variable. `limit`: steps at most. `rounding`: that of K. `stop`: the
-    work ends when it is not 0. The last entry of `ends` is pᵀKp. wanted[TOGETHER] is not 0 where the
-    loop waits for rows.
+    `flat` has PLUS … A of every variable. `limit`: steps at most. `rounding`: that of K. `stop`:
+    the work ends when it is not 0. The last entry of `ends` is pᵀKp. wanted[TOGETHER] is not 0
+    where the loop waits for rows.
     """
     last, none, real = len(up), np.int64(-1), table.dtype.type
     wanted[TOGETHER], cursor[MADE] = 0, 0

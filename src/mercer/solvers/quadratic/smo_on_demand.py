@@ -127,8 +127,8 @@ class Worker:
         while True:
             steps += self.loop.solve_problem(
                 variables, rows, groups, self.K, self.addresses, self.F, self.Q, self.p, self.up,
-                self.low, self.diagonal, self.index, self.cursor, self.wanted, self.ends, self.table,
-                int(self.shape[0]), tol, self.source.rounding, limit - steps, stop.cell,
+                self.low, self.diagonal, self.index, self.cursor, self.wanted, self.ends,
+                self.table, int(self.shape[0]), tol, self.source.rounding, limit - steps, stop.cell,
             )  # fmt: skip
             computed += int(self.cursor[self.loop.MADE])
             if not (self.source.by_blocks and self.wanted[TOGETHER]):
