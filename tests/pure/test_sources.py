@@ -118,8 +118,7 @@ def test_nobody_asks_for_the_load_of_the_machine():
     asking = [
         path
         for path, tree in trees().items()
-        if any(word in text for text in texts(tree) for word in LOAD)
-        or ASKED & attributes(tree)
+        if any(word in text for text in texts(tree) for word in LOAD) or ASKED & attributes(tree)
     ]
     assert asking == []
 

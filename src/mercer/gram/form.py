@@ -199,8 +199,8 @@ def _lift(formula: Formula, rows: dict[str, dict[Formula, int]]) -> Formula:
             args = sorted(node.args, key=of_pair) if node.op == "add" else node.args
             rest: list[Formula] = []
             for pairs, group in [(key, list(run)) for key, run in groupby(args, of_pair)]:
-                made = [visit(a) for a in group] if pairs else values(node.op, group)
-                rest += [joined(node.op, made)] if rest and not pairs else made
+                terms = [visit(a) for a in group] if pairs else values(node.op, group)
+                rest += [joined(node.op, terms)] if rest and not pairs else terms
             return joined(node.op, rest)
         return Formula(node.op, [visit(a) for a in node.args], node.value)
 

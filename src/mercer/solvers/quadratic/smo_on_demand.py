@@ -74,6 +74,8 @@ class Worker:
         from mercer.solvers.quadratic import smo_loop
 
         self.source: Source = source
+        #: The loop stops where a row is missing, and the Gram of the source computes it.
+        self.by_blocks: bool = source.function is None and source.K is None
         self.table: np.ndarray = table
         self.loop = smo_loop
         dtype, function = source.dtype, source.function
@@ -131,7 +133,7 @@ class Worker:
                 self.table, int(self.shape[0]), tol, self.source.rounding, limit - steps, stop.cell,
             )  # fmt: skip
             computed += int(self.cursor[self.loop.MADE])
-            if not (self.source.by_blocks and self.wanted[TOGETHER]):
+            if not (self.by_blocks and self.wanted[TOGETHER]):
                 break
             check_time()
             try:
@@ -201,7 +203,7 @@ class Worker:
 
         `place`: the index of each of `moved` in `rows`, or −1.
         """
-        if self.source.by_blocks:
+        if self.by_blocks:
             return np.asarray(self.source.gram.take(rows, moved) @ by, dtype=np.float64)
         n, total = len(rows), np.zeros(len(rows))
         stride = -(-n // BLOCK) * BLOCK
@@ -218,10 +220,10 @@ class Worker:
         """Put these rows of z in panels, padded with the first one, as the loop does."""
         width, self.shape[0] = self.right.shape[1], stride
         padded = np.append(rows, np.full(stride - len(rows), rows[0]))
-        for part in cut(0, stride, PANEL_ROWS) if width else ():
-            here = self.right.take(padded[part], axis=0).reshape(-1, BLOCK, width)
-            panels = self.Z[part.start * width : part.stop * width].reshape(-1, width, BLOCK)
-            panels[:] = here.swapaxes(1, 2)
+        for begin in range(0, stride if width else 0, PANEL_ROWS):
+            here = self.right.take(padded[begin : begin + PANEL_ROWS], axis=0)
+            panels = self.Z[begin * width : begin * width + here.size].reshape(-1, width, BLOCK)
+            panels[:] = here.reshape(-1, BLOCK, width).swapaxes(1, 2)
 
     def _make(self, some: np.ndarray, rows: np.ndarray, stride: int) -> np.ndarray:
         """K between a few examples and `rows`, which are laid out; it overwrites the table."""
@@ -247,7 +249,7 @@ class Worker:
             a, rows = p.variables[part, A], p.rows[part]
             moved = np.flatnonzero(a)
             p.variables[part, IMAGE] = self.images(rows, rows[moved], a[moved], moved)
-        large = (p.sizes[order] >= SVM_SHRINK_ROWS) | self.source.by_blocks
+        large = (p.sizes[order] >= SVM_SHRINK_ROWS) | self.by_blocks
         for one in order[large].tolist():
             Shrinking(self, p.alone(one)).solve(stop)
         for one in order[~large].tolist():
@@ -313,7 +315,14 @@ class Shrinking:
         limit = self.left
         while True:
             burst = min(SVM_SHRINK_PERIOD, self.left)
-            steps = self._advance(self.one.tol, burst, stop)
+            # Without copies where all rows are active: most problems end so.
+            some = self.active if len(self.active) < len(self.rows) else slice(None)
+            variables, rows, groups = self.variables[some], self.rows[some], self.groups[some]
+            steps, computed = self.worker.run(
+                variables, rows, groups, self.one.tol, burst, self.kept, stop
+            )
+            self.variables[some], self.kept = variables, SAME
+            self.computed, self.left = self.computed + computed, self.left - steps
             if steps == burst and not stop.is_set() and self.left > 0:
                 self._leave(limit - self.left)
             elif len(self.active) < len(self.rows):
@@ -322,17 +331,6 @@ class Shrinking:
                 break
         self.one.computed[0] = self.computed
         self.one.taken[0] += limit - self.left
-
-    def _advance(self, tol: float, limit: int, stop: Stop) -> int:
-        # Without copies where all rows are active: most problems end so.
-        some = self.active if len(self.active) < len(self.rows) else slice(None)
-        variables, rows, groups = self.variables[some], self.rows[some], self.groups[some]
-        steps, computed = self.worker.run(variables, rows, groups, tol, limit, self.kept, stop)
-        self.variables[some] = variables
-        self.kept = SAME
-        self.computed += computed
-        self.left -= steps
-        return steps
 
     def _leave(self, steps: int) -> None:
         """Keep the rows that may still form a pair that violates the conditions.
@@ -362,10 +360,11 @@ class Shrinking:
         new[stay] = np.arange(len(stay))
         owner = new[worker.index[worker.loop.OWNER, :used]]
         slots = np.flatnonzero(owner >= 0)
-        for to, slot in enumerate((slots * old).tolist()):  # in place: no row ever moves up
-            kept = worker.table[to * stride : (to + 1) * stride]
-            kept[: len(stay)] = worker.table[slot : slot + old].take(stay, mode="clip")
-            kept[len(stay) :] = 0
+        table, whole = worker.table, len(worker.table) // old * old
+        for part in cut(0, len(slots), PANEL_ROWS):  # in place: no row ever moves up
+            kept = table[:whole].reshape(-1, old).take(slots[part], axis=0).take(stay, axis=1)
+            here = table[part.start * stride : part.stop * stride].reshape(-1, stride)
+            here[:, : len(stay)], here[:, len(stay) :] = kept, 0
         self._keep(slots, owner[slots])
         self.active = self.active[stay]
 
