@@ -8,7 +8,7 @@ among the first ones. The host waits once, for a handful of numbers.
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import torch
 import triton
