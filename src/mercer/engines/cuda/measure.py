@@ -1,4 +1,4 @@
-"""One pass over the rows of both operands that tells what decides how distances are computed.
+"""One pass over the rows of both operands: what decides how distances are computed.
 
 A launch finds the center (from a few rows of Z), ‖x − c‖² of every row and the largest of them,
 x·c, whether all numbers lie on a grid or are halves, and how many different numbers there are about
