@@ -378,6 +378,6 @@ BUILT_IN = frozenset(OPS)
 
 
 def without_form(operations: frozenset[str], target: str) -> list[str]:
-    """Those of these operations that came from outside without a form for a target."""
+    """The operations that came from outside without a form for a target."""
     outside = (operations - BUILT_IN) & OPS.keys()
     return sorted(name for name in outside if target not in OPS[name].targets)

@@ -198,8 +198,8 @@ class Choice:
         return None
 
     def _levels(self, key: Input) -> tuple[tuple[float, float, int], ...]:
-        """Those of `LEVELS` that are tried. Where distances are all that k reads, near pairs get
-        digits that cost little."""
+        """The levels to try. Where distances are all that k reads, near pairs get digits that cost
+        little."""
         alone = key not in form_of(self.formula).reads_products
         strict = alone and self.precision == "high" and self.dtype == torch.float32
         narrow = self.x.matrices[key].shape[1] <= DIRECT_COLUMNS

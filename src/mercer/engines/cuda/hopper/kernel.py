@@ -139,8 +139,8 @@ def _list_near(  # type: ignore[no-untyped-def]
     t, rows, columns, r, begin, n, m, pairs, found, room,
     is_near: gl.constexpr, far: gl.constexpr, SQUARE: gl.constexpr, layout: gl.constexpr,
 ):  # fmt: skip
-    """Of every row the nearest pair of the tile is listed and moved away, until none is left or the
-    list is full; to list all pairs at once would take the registers of several tiles."""
+    """List the nearest pair of every row of the tile, and move it away, until none is left or the
+    list is full; all pairs at once would take the registers of several tiles."""
     BN: gl.constexpr = t.shape[1]
     place = gl.arange(0, BN, layout=gl.SliceLayout(0, layout))[None, :]
     closest = gl.min(gl.min(t, 1), 0)
