@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -106,34 +107,24 @@ class Worker:
             self.addresses[:] = function.address, *addresses, x.shape[1], function.together
 
     def run(
-        self,
-        order: np.ndarray,
-        starts: np.ndarray,
-        variables: np.ndarray,
-        rows: np.ndarray,
-        groups: np.ndarray,
-        found: np.ndarray,
-        tol: float,
-        limits: np.ndarray,
-        keep: int,
-        stop: Stop,
+        self, p: Problems, order: np.ndarray, limits: np.ndarray, keep: int, stop: Stop
     ) -> None:
         """Call the compiled loop, and again with the rows that it waits for, if it does."""
-        total = np.zeros(found.shape)
+        found, total = p.found, np.zeros(p.found.shape)
         self.among = self.among if keep == SAME else None
         while True:
             self.loop.solve_problems(
-                order, starts, variables, rows, groups, self.source.diagonal, self.K, self.right,
-                self.addresses, self.shape, self.Z, self.F, self.Q, self.p, self.up, self.low,
-                self.diagonal, self.index, self.cursor, self.wanted, self.ends, self.table, found,
-                tol, self.source.rounding, limits, keep, stop.cell,
+                order, p.starts, p.variables, p.rows, p.groups, self.source.diagonal, self.K,
+                self.right, self.addresses, self.shape, self.Z, self.F, self.Q, self.p, self.up,
+                self.low, self.diagonal, self.index, self.cursor, self.wanted, self.ends,
+                self.table, found, p.tol, self.source.rounding, limits, keep, stop.cell,
             )  # fmt: skip
             total += found
             if not (self.source.by_blocks and self.wanted[TOGETHER]):
                 break
             check_time()
             try:
-                total[:, COMPUTED] += self._fill(rows, tol)
+                total[:, COMPUTED] += self._fill(p.rows, p.tol)
             except KeyboardInterrupt:  # in a function of the user's, say
                 stop.set()
                 break
@@ -228,8 +219,7 @@ class Worker:
             Shrinking(self, p.alone(one)).solve(stop)
         small = order[~large]
         if len(small):
-            arrays = (small, p.starts, p.variables, p.rows, p.groups, p.found)
-            self.run(*arrays, p.tol, p.limits - p.taken, FRESH, stop)
+            self.run(p, small, p.limits - p.taken, FRESH, stop)
             p.taken[small] += p.found[small, STEPS].astype(np.int64)
         for one in np.intersect1d(order, p.late()).tolist() if self.source.last else ():
             self._finish(p.alone(one), stop)
@@ -289,7 +279,7 @@ class Shrinking:
         limit = self.left
         while True:
             burst = min(SVM_SHRINK_PERIOD, self.left)
-            steps = self._advance(self.one.tol, burst, stop)
+            steps = self._advance(burst, stop)
             if steps == burst and not stop.is_set() and self.left > 0:
                 self._leave(limit - self.left)
             elif len(self.active) < len(self.rows):
@@ -299,14 +289,14 @@ class Shrinking:
         self.one.found[0, COMPUTED] = self.computed
         self.one.taken[0] += limit - self.left
 
-    def _advance(self, tol: float, limit: int, stop: Stop) -> int:
+    def _advance(self, limit: int, stop: Stop) -> int:
         # Without copies where all rows are active: most problems end so.
         some = self.active if len(self.active) < len(self.rows) else slice(None)
-        variables, rows, groups = self.variables[some], self.rows[some], self.groups[some]
-        ends, limits = np.array([0, len(variables)]), np.array([limit])
-        arrays = (np.zeros(1, np.int64), ends, variables, rows, groups, self.one.found)
-        self.worker.run(*arrays, tol, limits, self.kept, stop)
-        self.variables[some] = variables
+        part = copy(self.one)
+        part.variables, part.rows = self.variables[some], self.rows[some]
+        part.groups, part.starts = self.groups[some], np.array([0, len(part.rows)])
+        self.worker.run(part, np.zeros(1, np.int64), np.array([limit]), self.kept, stop)
+        self.variables[some] = part.variables
         self.kept = SAME
         self.computed += int(self.one.found[0, COMPUTED])
         steps = int(self.one.found[0, STEPS])
