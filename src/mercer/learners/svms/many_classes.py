@@ -116,7 +116,11 @@ class PairExpansion(KernelExpansion):
         """Pair (i, j): the sum over support vectors of i, by j's row, and of j, by i's row."""
         asarray = np.asarray if place is None else place.asarray
         classes = len(self.n_support)
-        found = self._sums(K, scratch) if place is None else self._sums_at(K, place)
+        if place is None:
+            found = self._sums(K, scratch)
+        else:
+            dual = place.asarray(self.dual_coef, dtype=K.dtype)
+            found = place.xp.stack([dual[:, own] @ K[:, own].T for own in self._own])
         sums = found.reshape(classes * (classes - 1), -1)
         first, second = self._pairs
         scores = sums[first * (classes - 1) + second - 1] + sums[second * (classes - 1) + first]
@@ -143,11 +147,6 @@ class PairExpansion(KernelExpansion):
             for own, out in zip(self._own, sums, strict=True):
                 np.matmul(dual[:, own], K[:, own].T, out=out)
         return sums
-
-    def _sums_at(self, K: Any, place: Any) -> Any:
-        """The same of an array that is elsewhere."""
-        dual = place.asarray(self.dual_coef, dtype=K.dtype)
-        return place.xp.stack([dual[:, own] @ K[:, own].T for own in self._own])
 
     @property
     def _own(self) -> list[slice]:
