@@ -207,6 +207,3 @@ def _without_text(found: Dataset, types: dict[str, str]) -> Dataset:
     schema = Schema("strings", (text,), ("text",), found.target)
     X = frame[text].fillna("").tolist()
     return replace(found, X=X, kind="strings", notes=tuple(notes), schema=schema)
-
-
-__all__ = ["as_frame", "is_frame", "make"]

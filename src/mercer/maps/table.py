@@ -256,6 +256,3 @@ def _texts(column: Any) -> np.ndarray:
     gone = column.isna().to_numpy()
     texts[:] = [MISSING if g else str(v) for v, g in zip(column, gone, strict=True)]
     return texts
-
-
-__all__ = ["MISSING", "CommonScale", "TableColumns", "TextColumn"]

@@ -225,6 +225,3 @@ def _parts_in_turn(
     how = plan.how if len(judged) == len(plan.parts) else f"{len(judged)} of {plan.how}"
     headline = headline_of(judged, made.measure, how, made.seed, found.classes)
     return _board(made, clock, headline)
-
-
-__all__ = ["compare"]
