@@ -326,7 +326,7 @@ class Writer:
 
     def _tile(self, i: int) -> str:
         if i in self.widths:
-            return f"s{i}" if self.widths[i] <= UNROLL else f"a{i}[t]"
+            return f"s{i}" if i in self._written_out() else f"a{i}[t]"
         # The first matrix is made in place of the result.
         return "row[t]" if i == self.tiles[0] else f"t{i}[t]"
 

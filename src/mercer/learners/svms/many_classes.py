@@ -18,12 +18,10 @@ from mercer._tiles import Scratch, Tiling, cut
 from mercer.expansion import KernelExpansion
 from mercer.gram import HOST, Gram
 from mercer.kernels import Kernel
-from mercer.tuning import SMALL_BLOCK_ROWS
+from mercer.tuning import CACHE_ELEMENTS, SMALL_BLOCK_ROWS
 
 #: Classes from which this pays: with fewer, one product with all columns is faster.
 MANY_CLASSES = 20
-#: Numbers of K that are made at a time; they are turned into votes before the next.
-PANEL_NUMBERS = 1 << 18
 
 
 class PairExpansion(KernelExpansion):
@@ -101,7 +99,7 @@ class PairExpansion(KernelExpansion):
         """`answer` of all rows of K, some at a time, which stay in the cache of a core."""
         n, m = gram.shape
         threads = threads_for(gram.cost.flops + 2.0 * n * self.dual_coef.size)
-        height = min(max(SMALL_BLOCK_ROWS, PANEL_NUMBERS // m), -(-n // threads))
+        height = min(max(SMALL_BLOCK_ROWS, 4 * CACHE_ELEMENTS // m), -(-n // threads))
         height = max(1, min(height, gram.limit_bytes // 4 // self._bytes_per_row))
         parts: dict[int, np.ndarray] = {}
 
