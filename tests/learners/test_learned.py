@@ -390,3 +390,22 @@ def test_all_choices_take_seconds():
     start = time.process_time()
     RFMRegressor().fit(X, y)
     assert time.process_time() - start < 4.0, "1.5 s where nothing else runs"
+
+
+def test_a_refined_solution_is_as_exact_as_that_of_the_own_factor():
+    random = np.random.default_rng(0)
+    Z, Y = random.normal(size=(120, 4)), random.normal(size=(120, 2))
+    K = np.exp(-np.sqrt(np.square(Z[:, None] - Z).sum(axis=2)))
+    A = K + 1e-3 * np.eye(120)
+    made = rounds._refined(A, Y)
+    assert np.abs(made - np.linalg.solve(A, Y)).max() < 1e-12 * np.abs(made).max()
+    assert rounds._refined(A, np.zeros((120, 1))).max() == 0.0
+
+
+def test_what_float32_cannot_factorize_has_its_own_factor():
+    Z = np.linspace(0, 1, 60)[:, None]
+    kernel, w = mercer.Gaussian(3.0), np.ones(60)
+    A = kernel(Z) + 1e-9 * np.eye(60)
+    assert rounds._refined(A, np.sin(9 * Z)) is None
+    coef = rounds.coefficients(kernel, Z, np.sin(9 * Z), w, 1e-9)
+    assert np.abs(A @ coef - np.sin(9 * Z)).max() < 1e-6

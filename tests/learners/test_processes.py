@@ -451,3 +451,16 @@ def test_no_variance_is_negative():
     gp = GaussianProcessRegressor(mercer.Polynomial(3, 1.0), 1e-10, optimizer=None)
     covariance = gp.fit(X, np.sin(X[:, 0])).predict(X, return_cov=True)[1]
     assert covariance.diagonal().min() >= 0
+
+
+def test_columns_of_very_different_spread_are_no_trap():
+    random = np.random.default_rng(3)
+    Z = random.normal(size=(150, 6))
+    spread = np.array([1.0, 300.0, 0.01, 20.0, 0.05, 3.0])
+    y = np.abs(Z[:, 0]) + np.sin(3 * Z[:, 3]) + 0.05 * random.normal(size=len(Z))
+    found = [
+        mercer.GaussianProcessRegressor(mercer.Gaussian(start)).fit(Z * spread, y)
+        for start in (np.ones(6), 3 * spread)
+    ]
+    of_ones, of_spread = (model.log_marginal_likelihood_value_ for model in found)
+    assert of_ones > of_spread - 5.0 > found[0]._of_nothing() + 20

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +15,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from mercer import data, report
-from mercer._machine.deadline import announced
+from mercer._machine.deadline import announced, now
 from mercer.data import Dataset
 from mercer.report.classes import certainties, class_figures, per_class, recall_curves, roc_curves
 from mercer.report.errors import errors, wrong_rows
@@ -127,7 +126,7 @@ def test_a_column_matters_when_shuffling_it_costs_score(judged):
 
 def test_without_time_the_headline_is_the_only_point(judged):
     board, found = judged
-    with announced(time.perf_counter(), 0.0):
+    with announced(now(), 0.0):
         done = study(board, found)
     assert done.importance is None
     assert [p.score for p in done.curve] == [board.headline.score]

@@ -8,11 +8,11 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from mercer._machine.deadline import compiling
 from mercer._machine.interrupts import HeldBack
 from mercer._machine.jit import without_collection
 
@@ -39,7 +39,7 @@ class Notice:
 
     def __init__(self) -> None:
         self._here = threading.local()
-        self._said, self.spent = False, 0.0
+        self._said, self._begin = False, compiling.seconds()
 
     def start(self, name: str) -> None:
         """A function begins; those it calls count as part of it."""
@@ -49,11 +49,12 @@ class Notice:
         for listener in _watchers:
             with suppress(Exception):
                 listener(name)
-        self._here.timer, self._here.begin = None, time.monotonic()
+        self._here.timer = None
+        compiling.begin()
         if not getattr(sys.stderr, "isatty", bool)():
             logging.getLogger("mercer").info(words(name))
         elif not self._said:
-            left = max(0.0, PATIENCE - self.spent)
+            left = max(0.0, PATIENCE - compiling.seconds() + self._begin)
             self._here.timer = threading.Timer(left, self._say, (name,))
             self._here.timer.daemon = True
             self._here.timer.start()
@@ -62,7 +63,7 @@ class Notice:
         self._here.depth -= 1
         if self._here.depth > 0:
             return
-        self.spent += time.monotonic() - self._here.begin
+        compiling.end()
         if self._here.timer is not None:
             self._here.timer.cancel()
         for listener in _watchers:
@@ -77,7 +78,7 @@ class Notice:
             print(f"mercer: {words(name)}", file=sys.stderr, flush=True)
 
 
-#: What this process has compiled, and the seconds that it `spent` on it.
+#: Of what this process compiles.
 notice = Notice()
 
 

@@ -3,9 +3,10 @@
 Every loop that shows its progress looks at each step, in whichever thread it runs; a compiled loop
 looks at a cell that `when_over` sets. A single call into LAPACK cannot look: `one_call` does not
 begin it where it would take longer than there is time. Estimators of others never look: see
-`mercer.selection.racing.apart`.
+`mercer.selection.racing.apart`. The clock that ends are read on, `now`, stands still while code is
+compiled, which is done once for a processor: what a budget gives does not depend on it.
 
->>> with until(time.perf_counter() - 1.0):
+>>> with until(now() - 1.0):
 ...     check_time()
 Traceback (most recent call last):
     ...
@@ -32,13 +33,37 @@ _unwanted: ContextVar[Callable[[], bool] | None] = ContextVar("unwanted", defaul
 _begun = time.perf_counter()
 
 
+class Compiling:
+    """Seconds in which this process has compiled, by one thread or several, counted once."""
+
+    done, since = 0.0, math.inf
+
+    def begin(self) -> None:
+        self.since = min(self.since, time.perf_counter())
+
+    def end(self) -> None:
+        self.done, self.since = self.seconds(), math.inf
+
+    def seconds(self) -> float:
+        """So far, with what is compiled right now."""
+        return self.done + max(0.0, time.perf_counter() - self.since)
+
+
+compiling = Compiling()
+
+
+def now() -> float:
+    """Seconds by the clock, without those of compiling."""
+    return time.perf_counter() - compiling.seconds()
+
+
 class OutOfTime(Exception):
     """The time for a piece of work is over; what it has done so far is dropped."""
 
 
 @contextmanager
 def until(end: float) -> Iterator[None]:
-    """Work in this block ends at `end` on `time.perf_counter`, or when an outer block does."""
+    """Work in this block ends at `end` on the clock `now`, or when an outer block does."""
     token = _end.set(min(end, _end.get()))
     try:
         yield
@@ -48,7 +73,7 @@ def until(end: float) -> Iterator[None]:
 
 def check_time() -> None:
     """Raise `OutOfTime` where the time is over, or nobody wants the result any more."""
-    if time.perf_counter() > _end.get():
+    if _end.get() < math.inf and now() > _end.get():
         raise OutOfTime("the time is over")
     if _unwanted.get() is not None:
         check_wanted()
@@ -86,7 +111,7 @@ def time_left() -> float:
     >>> time_left()
     inf
     """
-    return _end.get() - time.perf_counter()
+    return _end.get() - now()
 
 
 @contextmanager
@@ -101,7 +126,7 @@ def when_over(act: Callable[[], None]) -> Iterator[None]:
 
     def watch() -> None:
         while not done.is_set():
-            left = end - time.perf_counter()
+            left = end - now()
             if left <= 0:
                 act()
                 return
@@ -129,7 +154,7 @@ def one_call(operations: float) -> Iterator[None]:
     counts n times.
     """
     begin = time.perf_counter()
-    if begin + operations / _Speed.rate > _end.get():
+    if _end.get() < math.inf and now() + operations / _Speed.rate > _end.get():
         raise OutOfTime("the time left is too short for the next step")
     yield
     # Small matrices are slower per operation, and say little about large ones.
@@ -161,11 +186,11 @@ def announced(end: float, step: float) -> Iterator[None]:
 def optional(work: Callable[..., T], *arguments: Any) -> T | None:
     """Run optional work and return its result; None if the time is too short or ends during it.
 
-    >>> with announced(time.perf_counter() + 1.0, 5.0):
+    >>> with announced(now() + 1.0, 5.0):
     ...     print(optional(sum, [1, 2]))
     None
     """
-    plan, begin = _announced.get(), time.perf_counter()
+    plan, begin = _announced.get(), now()
     if begin + plan.step > plan.end:
         return None
     try:
@@ -173,7 +198,7 @@ def optional(work: Callable[..., T], *arguments: Any) -> T | None:
             result = work(*arguments)
     except OutOfTime:
         return None
-    plan.step = time.perf_counter() - begin
+    plan.step = now() - begin
     return result
 
 
@@ -183,18 +208,18 @@ def announced_seconds() -> float:
     >>> announced_seconds()
     inf
     """
-    return _announced.get().end - time.perf_counter()
+    return _announced.get().end - now()
 
 
 def begin_command(whole_process: bool) -> None:
     """A command begins; it began with the process if that was started for it."""
     global _begun
-    _begun = time.perf_counter() - (_process_seconds() if whole_process else 0.0)
+    _begun = now() - (_process_seconds() if whole_process else 0.0)
 
 
 def command_seconds() -> float:
-    """Seconds since the command began."""
-    return time.perf_counter() - _begun
+    """Seconds since the command began, without those of compiling."""
+    return now() - _begun
 
 
 def _process_seconds() -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from shlex import join, quote
@@ -13,7 +12,7 @@ from typing import Any
 
 import click
 
-from mercer._machine.deadline import announced, command_seconds
+from mercer._machine.deadline import announced, command_seconds, now
 from mercer.cli.app import INTERRUPTED
 from mercer.cli.learners import NAMES
 from mercer.cli.output import (
@@ -125,7 +124,7 @@ def command(
     end = math.inf
     if whole is not None:
         board = replace(board, budget=whole, seconds=command_seconds())
-        end = time.perf_counter() + whole - board.seconds
+        end = now() + whole - board.seconds
     try:
         if as_json:
             print_json(board.to_dict() | {"written": {k: str(p) for k, p in paths.items()}})

@@ -6,7 +6,6 @@ few seconds: what is left out for want of time is said.
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
@@ -17,7 +16,7 @@ import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer._examples import take
-from mercer._machine.deadline import OutOfTime, announced_seconds, check_time, until
+from mercer._machine.deadline import OutOfTime, announced_seconds, check_time, now, until
 from mercer._machine.threads import single_threaded_blas
 from mercer.data.dataset import Dataset
 from mercer.selection.board.scoreboard import OutOfFold
@@ -77,7 +76,7 @@ def study(board: Any, data: Dataset, seconds: float | None = None) -> Study:
         return Study([], None, "no rows were kept back from the choice")
     if seconds is None:  # of what a budget leaves, most is for pictures
         seconds = min(PATIENCE, max(0.0, announced_seconds() / 3))
-    end = time.perf_counter() + seconds
+    end = now() + seconds
     _, metric = answers_metric(board.task, board.metric)
     parts = _parts(board.headline.predictions, len(data))
     data = as_fitted(board, data)
@@ -88,7 +87,7 @@ def study(board: Any, data: Dataset, seconds: float | None = None) -> Study:
     falls: list[list[float]] = [[] for _ in names]
     with few, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        half = (time.perf_counter() + end) / 2
+        half = (now() + end) / 2
         with suppress(OutOfTime), until(half):
             _learning_curve(board, data, parts, metric, half, curve, models)
         if not models and len(parts) == 1:  # answers of a fit on all of them are there already
@@ -135,7 +134,7 @@ def _learning_curve(
     cost = board.saved.seconds * len(parts)  # of fits on all rows; on fewer, not less than linear
     for share in SHARES:
         check_time()
-        begin = time.perf_counter()
+        begin = now()
         ready = share == 1.0 and _is_fitted_on(board, parts)
         if ready or begin + cost * share < end:
             try:
@@ -143,7 +142,7 @@ def _learning_curve(
             except ValueError:  # too few rows for this learner, or for one of the classes
                 break
             curve.append(_point(fits, metric, board.task))
-            cost = cost if ready else (time.perf_counter() - begin) / share
+            cost = cost if ready else (now() - begin) / share
             models += [(model, test) for model, test, *_ in fits if share == 1.0]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,14 @@ from sklearn.pipeline import Pipeline
 
 from mercer._config import get_config
 from mercer._examples import count as count_of
+from mercer._machine.deadline import OutOfTime, now, until
 from mercer._machine.interrupts import CTRL_C, acknowledge
 from mercer.data.dataset import Dataset, Note
 from mercer.kernels import Kernel, as_kernel
+from mercer.selection.board.scoreboard import OutOfFold
 from mercer.selection.data_checks import Checked
 from mercer.selection.folds import draw_order, splits_of
+from mercer.selection.holdout import answers
 from mercer.selection.kernel_search.search import search_kernel
 from mercer.selection.kernel_search.tree import SearchTree
 from mercer.selection.last_fit import LastFit
@@ -27,6 +30,7 @@ from mercer.selection.racing.candidates import kernels_for
 from mercer.selection.racing.clock import Clock, Stopwatch
 from mercer.selection.racing.entries import Data, Entry
 from mercer.selection.racing.finals import EXTRA_REPEATS, Finals
+from mercer.selection.racing.forecasts import CAREFUL
 from mercer.selection.racing.progress_messages import ProgressMessages
 from mercer.selection.racing.race import Race
 from mercer.selection.racing.stages import planned, run_stages
@@ -235,6 +239,18 @@ class Choice:
         if not hasattr(self.last, "best"):
             self.last.run(self.winner, self.found)
         return race.best()
+
+    def answers_of_half(
+        self, found: Dataset, rows: np.ndarray, end: float, part: int = 0
+    ) -> list[OutOfFold]:
+        """What the winner says of rows when it is fitted on half of its own; nothing where that
+        lasts beyond `end`."""
+        count = len(self.last.rows) // 2
+        if CAREFUL * self.contest.fit_seconds(self.winner, count) <= end - now():
+            with suppress(OutOfTime, ValueError), until(end):  # a class may have no row there
+                model, _ = self.last.fitted(self.winner, self.found, count)
+                return [answers(model, found, rows, part)]
+        return []
 
     def settle(self, whole: Dataset, rows: np.ndarray, end: float | None) -> None:
         """Rows were kept back: fit the winner on all of them until `end`, if there is one."""

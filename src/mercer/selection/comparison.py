@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from mercer._arrays import is_chunked
 from mercer._config import config, get_config
+from mercer._machine.deadline import now
 from mercer._machine.interrupts import noting_interrupts
 from mercer.data.dataset import Dataset
 from mercer.kernels import as_kernel
@@ -26,6 +27,7 @@ from mercer.selection.holdout import (
     answers_until,
     headline_of,
     plan_holdout,
+    promised,
 )
 from mercer.selection.preprocess import check_targets
 from mercer.selection.racing.apart import Apart, CannotTravel
@@ -80,7 +82,8 @@ def compare(
     cv, repeats : int
         Folds, and how often they are drawn anew; `cv` may be a scikit-learn splitter.
     budget : seconds, or a text such as "60s" or "5min"
-        The time for everything, the last fit included.
+        The time for everything, the last fit included; what has to be compiled, once for a
+        processor, comes on top and is said.
     search : bool
         Also grow a kernel from building blocks (`mercer.selection.search_kernel`).
     random_state : int
@@ -192,8 +195,11 @@ def _part_kept_back(
         end = made.clock.end if made.interrupted else clock.end - again * refit
         judged = answers_until(end, made.last.best, found, test, made.seed)
         how = plan.how if len(judged.rows) == len(test) else f"{len(judged.rows)} of {plan.how}"
-        headline = headline_of([judged], made.measure, how, made.seed, found.classes)
-    last = perf_counter() + clock.for_last_fit()
+        # As long as that fit follows, its rows promise more.
+        less = made.answers_of_half(found, judged.rows, end) if refit else []
+        growth = promised(len(made.last.rows), len(found))
+        headline = headline_of([judged], made.measure, how, made.seed, found.classes, less, growth)
+    last = now() + clock.for_last_fit()
     made.settle(found, train, last if refit and not made.interrupted else None)
     return _board(made, clock, headline)
 
@@ -214,14 +220,18 @@ def _parts_in_turn(
     made = chosen(None, clock.rest(1 - TURN_SHARE), progress)
     share = None if clock.budget is None else TURN_SHARE / len(plan.parts) * clock.budget
     judged: list[OutOfFold] = []
+    less: list[OutOfFold] = []
     for train, test in plan.parts:
         if made.interrupted or clock.left() < 0.5 * (share or 0.0):
             break
         with made.until_interrupted():
+            end = now() + (share or math.inf)
             part = chosen(train, share, None, keep=False)
             judged.append(answers(part.last.best, found, test, len(judged)))
+            less += part.answers_of_half(found, test, end, len(judged))
     if not judged:
         return _board(made, clock)
     how = plan.how if len(judged) == len(plan.parts) else f"{len(judged)} of {plan.how}"
-    headline = headline_of(judged, made.measure, how, made.seed, found.classes)
+    growth = promised(len(found) - len(plan.parts[0][1]), len(found))
+    headline = headline_of(judged, made.measure, how, made.seed, found.classes, less, growth)
     return _board(made, clock, headline)

@@ -6,14 +6,13 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from mercer._machine.deadline import OutOfTime, check_time, check_wanted, until
+from mercer._machine.deadline import OutOfTime, check_time, check_wanted, now, until
 from mercer.data.dataset import Dataset
 from mercer.learners.probabilities import CalibratedScores, evidence
 from mercer.selection.folds import draw_order
@@ -63,7 +62,7 @@ class LastFit:
             self.seconds = winner.fitted[len(known[1])] * work
             self.best.schema_ = found.schema
         fits = not again or race.fits(winner, len(found), left)
-        if fits and len(found) <= ALL_ROWS and self.whole(winner, found, perf_counter() + left):
+        if fits and len(found) <= ALL_ROWS and self.whole(winner, found, now() + left):
             return
         if known is None and (again or race.rows_in(winner, left) < len(found)):
             # On as many as it was compared on: what that takes is known, and little.
@@ -83,14 +82,14 @@ class LastFit:
                 count = min(count, STEP * len(self.rows) or count)
                 if len(self.rows) and count <= len(self.rows):
                     return
-                with until(perf_counter() + left):
+                with until(now() + left):
                     self.fit(winner, found, count)
 
     def whole(self, winner: Entry, found: Dataset, end: float) -> bool:
         """On all rows until `end`; whether that could be. Where time is short centers are taken,
         of up to `ALL_ROWS` rows the fewest of them even late: that takes little."""
         trainer, n = winner.trainer, len(found)
-        if self.race.fits(winner, n, end - perf_counter()) or not trainer.takes_centers:
+        if self.race.fits(winner, n, end - now()) or not trainer.takes_centers:
             with suppress(OutOfTime), until(end):
                 self.fit(winner, found, n)
                 return True
@@ -104,20 +103,25 @@ class LastFit:
 
     def fit(self, winner: Entry, found: Dataset, count: int) -> None:
         """The winner on so many rows of a data set."""
+        watch = Stopwatch()
+        self.best, self.rows = self.fitted(winner, found, count)
+        self.best.schema_ = found.schema  # a saved model knows how to read new rows
+        self.seconds = watch.seconds()
+        winner.fitted[count] = self.seconds / winner.trainer.work(count)
+
+    def fitted(self, winner: Entry, found: Dataset, count: int) -> tuple[Pipeline, np.ndarray]:
+        """Its pipeline fitted on so many rows, and these."""
         check_time()
         assert found.y is not None
         rows = np.sort(draw_order(found.y, found.classes is not None, self.seed)[:count])
         part = found if count == len(found) else replace(found, X=found.take(rows), y=found.y[rows])
         assert part.y is not None
-        best = self.pipeline(winner, part.y)
-        watch = Stopwatch()
+        made = self.pipeline(winner, part.y)
         with self.race.threads(count, winner), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            best.fit(part.X, part.y)
+            made.fit(part.X, part.y)
         check_wanted()  # a solver that was interrupted gives what it has
-        best.schema_ = found.schema  # a saved model knows how to read new rows
-        self.best, self.rows, self.seconds = best, rows, watch.seconds()
-        winner.fitted[count] = self.seconds / winner.trainer.work(count)
+        return made, rows
 
 
 def _calibrated(model: Any, outcomes: Sequence[Outcome]) -> CalibratedScores:

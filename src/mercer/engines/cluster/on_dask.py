@@ -15,7 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 from mercer._config import show_bytes
-from mercer._machine.deadline import check_time
+from mercer._machine.deadline import check_time, now
 from mercer._progress import progress
 from mercer.engines.cluster.pieces import Piece
 from mercer.engines.cluster.tree import tree_sum
@@ -111,9 +111,9 @@ class _Question:
         with progress(self.what, len(self.calls)) as bar, self._counted(bar):
             try:
                 futures = self.client.compute(nodes)
-                while time.perf_counter() < end and not all(f.done() for f in futures):
+                while now() < end and not all(f.done() for f in futures):
                     check_time()
-                    time.sleep(min(LOOK / 4, max(0.0, end - time.perf_counter())))
+                    time.sleep(min(LOOK / 4, max(0.0, end - now())))
                 ended = [future for future in futures if future.done()]
                 errors = {f.key: f.exception() for f in ended if f.status != "finished"}
                 good = [future for future in ended if future.status == "finished"]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import operator
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -28,7 +27,7 @@ from pickle import PicklingError
 from typing import Any
 
 from mercer._config import get_config
-from mercer._machine.deadline import check_time, until
+from mercer._machine.deadline import check_time, now, until
 from mercer._progress import progress
 from mercer.engines.cluster.checkpoint import kept
 from mercer.engines.cluster.pieces import Piece
@@ -127,7 +126,7 @@ def client_of() -> Any:
 
 
 def gather_until(calls: list[Call], what: str, end: float) -> list[Any]:
-    """Results that are there at `end` on `time.perf_counter`, or the errors of calls.
+    """Results that are there at `end` on the clock `now`, or the errors of calls.
 
     None stands for those that had not ended; they are stopped. For work that needs no bits in
     common: tasks may take all the memory that their worker has.
@@ -151,8 +150,8 @@ def _results_until(executor: Executor, calls: list[Call], what: str, end: float)
         futures = [_submitted(executor, call, settings) for call in calls]
         try:
             rest = set(futures)
-            while rest and time.perf_counter() < end:
-                timeout = min(LOOK, max(0.0, end - time.perf_counter()))
+            while rest and now() < end:
+                timeout = min(LOOK, max(0.0, end - now()))
                 done, rest = wait(rest, timeout=timeout, return_when=FIRST_COMPLETED)
                 bar.advance(len(done))
         finally:

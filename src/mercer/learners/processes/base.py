@@ -237,7 +237,8 @@ class Process(KernelLearner):
     def _likelier_widths(
         self, start: np.ndarray, bounds: np.ndarray, rows: np.ndarray | None
     ) -> np.ndarray | None:
-        """θ with all widths times one factor, if that makes the targets clearly more likely.
+        """θ with all widths times one factor, also in units of the spread of their columns, if that
+        makes the targets clearly more likely.
 
         With widths that are far too small K is the identity, and no slope shows the way out.
         """
@@ -245,7 +246,12 @@ class Process(KernelLearner):
         if not widths.any():
             return None
         shifts = np.log([*WIDTH_FACTORS, *(1.0 / f for f in WIDTH_FACTORS)])
-        tried = [np.clip(start + shift * widths, *bounds.T) for shift in shifts]
+        tried = [start + shift * widths for shift in shifts]
+        even = self._numbers.by_column(self.X_train_)
+        if even is not None:
+            even = np.append(even, start[len(even) :])
+            tried += [even + shift * widths for shift in (0.0, *shifts)]
+        tried = [np.clip(theta, *bounds.T) for theta in tried]
         values = [self._value(theta, rows) for theta in tried]
         best = int(np.argmax(values))
         return tried[best] if values[best] > self._value(start, rows) + LEAST_EVIDENCE else None

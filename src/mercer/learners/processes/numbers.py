@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._arrays import host, is_sparse
 from mercer._lazy import record
 from mercer.formula.derive import lengths_of, parameters_of
 from mercer.formula.nodes import ROOT
@@ -79,6 +80,20 @@ class Numbers:
             width = part is not None and as_width(part.parameters.get(last)) is not None
             found += [width] * max(count, 1)
         return found
+
+    def by_column(self, X: Any) -> np.ndarray | None:
+        """Where θ starts, a length per column being the spread of the column; None without such
+        lengths."""
+        counts, width = [n for _, n in self.names], np.shape(X)[-1] if np.ndim(X) == 2 else 0
+        if is_sparse(X) or not width or width not in counts:
+            return None
+        spread, first = (
+            np.std(host(X), axis=0),
+            sum(max(n, 1) for n in counts[: counts.index(width)]),
+        )
+        made = self.start.copy()
+        made[first : first + width] = np.log(np.where(spread > 0, spread, 1.0))
+        return made
 
     def slopes(self, found: Mapping[str, Any], theta: np.ndarray) -> np.ndarray:
         """Derivatives in θ from those in the numbers: ∂/∂ log p = p ∂/∂p."""

@@ -180,12 +180,18 @@ def averaged(model: Any) -> tuple[Trees, np.ndarray]:
 
 @estimator
 class _TreeLearner(BaseEstimator):
-    """Boosting or a forest; `method` is "boosting" or "forest"."""
+    """Boosting or a forest; `method` is "boosting" or "forest". `leaves` of a tree at most and rows
+    in the `smallest` of them, the penalty `l2` of their values, and the share of the columns that a
+    split looks at are of boosting."""
 
     method: str = "boosting"
     n_trees: int = 100
     learning_rate: float = 0.1
     random_state: int = 0
+    leaves: int = 31
+    smallest: int = 20
+    l2: float = 0.0
+    columns: float = 1.0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the trees, and keep their nodes."""
@@ -220,7 +226,9 @@ class _TreeLearner(BaseEstimator):
         if self.method == "boosting":
             return getattr(ensemble, f"HistGradientBoosting{kind}")(
                 max_iter=self.n_trees, learning_rate=self.learning_rate, early_stopping=False,
-                random_state=self.random_state,
+                random_state=self.random_state, max_leaf_nodes=self.leaves,
+                max_features=self.columns, min_samples_leaf=self.smallest,
+                l2_regularization=self.l2,
             )  # fmt: skip
         threads = get_config().n_threads if X.size >= THREADED_VALUES else 1
         return getattr(ensemble, f"RandomForest{kind}")(
@@ -262,6 +270,7 @@ class TreesRegressor(RegressorMixin, _TreeLearner):
         return self._sums(X)[:, 0]
 
 
+@estimator
 class TreesClassifier(ClassifierMixin, _TreeLearner):
     """Σ of trees, for classes.
 
@@ -270,16 +279,7 @@ class TreesClassifier(ClassifierMixin, _TreeLearner):
     array([False,  True])
     """
 
-    def __init__(
-        self,
-        method: str = "boosting",
-        n_trees: int = 100,
-        learning_rate: float = 0.1,
-        random_state: int = 0,
-        class_weight: Any = None,
-    ) -> None:
-        super().__init__(method, n_trees, learning_rate, random_state)
-        self.class_weight = class_weight
+    class_weight: Any = None
 
     def _grower(self, X: np.ndarray) -> Any:
         return super()._grower(X).set_params(class_weight=self.class_weight)

@@ -13,6 +13,7 @@ from itertools import product
 import numpy as np
 
 from mercer._lazy import record
+from mercer._machine.deadline import now, time_left
 from mercer._progress import progress
 from mercer.gram.gradients import outer_product
 from mercer.maps.learned.inputs import Inputs
@@ -35,6 +36,8 @@ FEWEST_FOLDED = 24
 LENGTHS, POWERS = (1.0, 4.0), (1.0, 1.7)
 
 
+#: The share of the time left after which no other member is tried, and no other fold.
+CHOICE_SHARE = 0.4
 #: X, Y and weights.
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 #: Per round the error of each row that judges, by λ, and the solution.
@@ -122,28 +125,32 @@ def chosen(
     search: Search,
     least: int = 0,
 ) -> Recipe:
-    """The best member and number of rounds, at least `least`, for rows without copies."""
+    """The best member and number of rounds, at least `least`, for rows without copies.
+
+    Where time is short, of the members that were reached, by one fold if need be.
+    """
     most = ROUNDS if rounds is None else rounds
     order = np.random.default_rng(0).permutation(len(X))[:JUDGE_ROWS]
-    if len(members) == 1 and rounds is not None and search.is_settled:
-        (shape,), times = search.shapes(members[0].norm, None), rounds + 1
-        return Recipe(members[0], (shape,) * times, (float(search.penalties[0]),) * times, np.nan)
-    if len(order) < FEWEST_FOLDED:
-        whole = Part((X, Y, w), (X, Y, w))
-        small = Member(members[0].inputs, members[0].norm, "fixed")
-        return _recipe(small, [whole], [_chain(small, whole, 0, search, None)], 0, 0, search)
+    known = _without_folds((X[order], Y[order], w[order]), members, rounds, search)
+    if known is not None:
+        return known
     if not len(Inputs.of("both", X, w).ranked):  # ranks of two values are these values
         members = [one for one in members if one.inputs == members[0].inputs]
     parts = list(_folds(X[order], Y[order], w[order]))
     trial = parts[0]
     tried: list[tuple[Recipe, Chain]] = []
+    end = now() + CHOICE_SHARE * time_left()
     with progress("metrics", len(members) + 1) as bar:
         try:
             for member in members:
+                if tried and now() > end:
+                    break
                 chain = _chain(member, trial, most, search, None, stops=rounds is None)
                 tried.append((_recipe(member, [trial], [chain], rounds, least, search), chain))
                 bar.advance(note=f"error {tried[-1][0].error:.3g}")
             best, chain = min(tried, key=lambda pair: pair[0].error)
+            if now() > end:
+                return best
             hints, longest = [fitted.shape for _, fitted in chain], min(len(chain), most)
             chains = [_chain(best.member, part, longest, search, hints) for part in parts]
             return _recipe(best.member, parts, chains, rounds, least, search)
@@ -152,6 +159,20 @@ def chosen(
                 raise
             warn_interrupted()
     return min((one for one, _ in tried), key=lambda one: one.error)
+
+
+def _without_folds(
+    rows: Rows, members: list[Member], rounds: int | None, search: Search
+) -> Recipe | None:
+    """Where nothing is left to choose, or rows are too few for folds."""
+    if len(members) == 1 and rounds is not None and search.is_settled:
+        (shape,), times = search.shapes(members[0].norm, None), rounds + 1
+        return Recipe(members[0], (shape,) * times, (float(search.penalties[0]),) * times, np.nan)
+    if len(rows[0]) < FEWEST_FOLDED:
+        whole = Part(rows, rows)
+        small = Member(members[0].inputs, members[0].norm, "fixed")
+        return _recipe(small, [whole], [_chain(small, whole, 0, search, None)], 0, 0, search)
+    return None
 
 
 def _earliest(errors: list[np.ndarray], w: np.ndarray, least: int) -> int:

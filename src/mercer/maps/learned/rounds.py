@@ -130,9 +130,26 @@ def coefficients(
     K = np.asarray(kernel.gram(Z).dense(), dtype=np.float64)
     K[np.diag_indices(len(K))] += penalty / w
     with threads_for(len(K)):
+        if (refined := _refined(K, Y)) is not None:
+            return refined
         if not factorize(K, 1):
             raise np.linalg.LinAlgError(f"K + {penalty:g} I is not positive definite: raise alpha")
         return solve(K, Y, 1)
+
+
+def _refined(A: np.ndarray, Y: np.ndarray) -> np.ndarray | None:
+    """A⁻¹Y as exact as from A's own factor: by one in float32, in half of the time, step by step
+    from what is left while that shrinks; None where it stays. No number in A is far above 1."""
+    U, X, rest, least = A.astype(np.float32), np.zeros(Y.shape), Y, np.inf
+    if not factorize(U, 1):
+        return None
+    while (left := float(np.abs(rest).max(initial=0.0))) < least / 2:
+        least, X = left, X + solve(U, rest, 1)
+        rest = Y - A @ X
+        rounding = 4 * np.finfo(float).eps * np.abs(X).sum(axis=0)
+        if (np.abs(rest).max(axis=0, initial=0.0) <= rounding).all():
+            return X
+    return None
 
 
 def learned(

@@ -238,16 +238,9 @@ class Scoreboard:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the model, ready for JSON."""
-        return {
-            "task": self.task,
-            "task_reason": self.task_reason,
-            "metric": self.metric,
+        as_it_is = "task", "task_reason", "metric", "kind", "n_rows", "folds", "seconds", "budget"
+        return {name: getattr(self, name) for name in as_it_is} | {
             "classes": None if self.classes is None else plain(self.classes),
-            "kind": self.kind,
-            "n_rows": self.n_rows,
-            "folds": self.folds,
-            "seconds": self.seconds,
-            "budget": self.budget,
             "notes": list(self.notes),
             "headline": None if self.headline is None else self.headline.to_dict(),
             "saved": vars(self.saved) | {},

@@ -31,6 +31,9 @@ def board_of(choice: Choice, clock: Clock, headline: Headline | None = None) -> 
     top = listed[won] = replace(listed[won], params=_params(model), stopped=False)
     base = baseline(choice.data)
     notes = choice.notes + _outcome(choice, top.mean > base.mean)
+    if clock.budget is not None and clock.compiled():
+        took = show_seconds(clock.compiled())
+        notes.append(f"compiling, once for this processor, took {took} beside the budget")
     log("compare: %s after %.1f s; %s", top.learner, clock.spent(), "; ".join(notes))
     oof = out_of_fold(choice.winner, choice.found, choice.drawn, len(choice.data.splits[0]))
     points = choice.winner.trainer.support(model, len(choice.last.rows))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import operator
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from mercer._examples import take
+from mercer._machine.deadline import now
 from mercer._machine.threads import single_threaded_blas
 from mercer.engines.cluster.pool import Call, gather_until
 from mercer.gram import host_gram
@@ -176,7 +176,7 @@ def search_kernel(
     part = take(X, rows)
     part = part.toarray() if hasattr(part, "toarray") else np.asarray(part, dtype=np.float64)
     growth = _Growth(part, targets_of(y[rows] if labels else y[rows].astype(float)), criterion)
-    end = math.inf if seconds is None else time.perf_counter() + seconds
+    end = math.inf if seconds is None else now() + seconds
     with single_threaded_blas(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return growth.run(steps, end)
@@ -262,7 +262,7 @@ class _Growth:
         about = (self.T, self.criterion, self.variance, self.start)
         if not with_workers():
             for _, make, _ in tried:
-                yield None if time.perf_counter() > end else judged(make(), *about)
+                yield None if now() > end else judged(make(), *about)
             return
         calls = [Call(judged_anew, (kernel, self.X, *about)) for kernel, _, _ in tried]
         for found in gather_until(calls, "kernel search", end):
@@ -290,7 +290,7 @@ class _Growth:
         best = self._keep(indices, -math.inf, why)
         assert best is not None
         for _ in range(steps):
-            if time.perf_counter() > end or 1.0 - self.nodes[best].score < NO_ERROR:
+            if now() > end or 1.0 - self.nodes[best].score < NO_ERROR:
                 break
             kept = self._keep(self._step(best, end), self.nodes[best].score, None)
             if kept is None:

@@ -7,6 +7,8 @@ import re
 import time
 from typing import Any
 
+from mercer._machine.deadline import compiling, now
+
 #: Seconds for a last fit after Ctrl-C.
 AFTER = 0.8
 #: Seconds of work on an idle machine that are assumed before anything has been measured.
@@ -18,20 +20,25 @@ LATE = 0.06
 
 
 class Clock:
-    """Time since the start, and what is left of a budget."""
+    """Time since the start, without compiling, and what is left of a budget."""
 
     def __init__(self, budget: float | None) -> None:
-        self.begin: float = time.perf_counter()
+        self.begin: float = now()
         self.budget = budget
+        self._compiled: float = compiling.seconds()
         #: Seconds by the clock and of the processor: at the start, lately, and next to be that.
-        self._marks: list[tuple[float, float]] = [(self.begin, time.process_time())] * 3
+        self._marks: list[tuple[float, float]] = [(time.perf_counter(), time.process_time())] * 3
 
     def spent(self) -> float:
-        return time.perf_counter() - self.begin
+        return now() - self.begin
+
+    def compiled(self) -> float:
+        """Seconds of compiling since the start."""
+        return compiling.seconds() - self._compiled
 
     @property
     def end(self) -> float:
-        """On `time.perf_counter`."""
+        """On the clock `now`."""
         return math.inf if self.budget is None else self.begin + self.budget
 
     def stop(self) -> None:
@@ -52,19 +59,12 @@ class Clock:
     def crowding(self) -> float:
         """Seconds by the clock per second of the processor, so far or lately, whichever is more; 1
         on an idle machine."""
-        now = time.perf_counter(), time.process_time()
+        here = time.perf_counter(), time.process_time()
         start, lately, following = self._marks
-        if now[0] - following[0] > RECENT:
-            self._marks = [start, following, now]
-        ratios = [(now[0] - t + SMOOTH) / (now[1] - c + SMOOTH) for t, c in (start, lately)]
+        if here[0] - following[0] > RECENT:
+            self._marks = [start, following, here]
+        ratios = [(here[0] - t + SMOOTH) / (here[1] - c + SMOOTH) for t, c in (start, lately)]
         return max(1.0, *ratios)
-
-
-def compiled() -> float:
-    """Seconds that this process has compiled for, by the clock."""
-    from mercer._machine.compiling import notice  # imports Numba
-
-    return notice.spent
 
 
 class Stopwatch:
@@ -80,16 +80,13 @@ class Stopwatch:
     """
 
     def __init__(self) -> None:
-        self._compiled = compiled()
-        self._clock, self._processor = time.perf_counter(), time.process_time()
+        self._compiled = compiling.seconds()
+        self._clock, self._processor = now(), time.process_time()
 
     def seconds(self) -> float:
-        clock, processor = time.perf_counter() - self._clock, time.process_time() - self._processor
-        return max(0.0, min(clock, processor) - self.compiled())
-
-    def compiled(self) -> float:
-        """Seconds since it was made that went into compiling."""
-        return compiled() - self._compiled
+        processor = time.process_time() - self._processor
+        compiled = compiling.seconds() - self._compiled
+        return max(0.0, min(now() - self._clock, processor - compiled))
 
 
 def seconds_of(budget: Any) -> float | None:

@@ -14,13 +14,12 @@ import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from mercer._examples import take
-from mercer._machine.deadline import OutOfTime, check_time, check_wanted, until
+from mercer._machine.deadline import OutOfTime, check_time, check_wanted, now, until
 from mercer.data.dataset import Dataset
 from mercer.kernels import Kernel, Sum
 from mercer.selection.board.scoreboard import OutOfFold
@@ -47,7 +46,8 @@ UNKNOWN_FIT = 0.4
 JUDGE_SHARE, ENOUGH_JUDGES = 0.2, 1_000
 #: So often the folds are drawn anew, for more rows that judge where there is time.
 EXTRA_REPEATS = 3
-#: Standard errors by which a candidate may be behind to be judged by more rows.
+#: Standard errors by which a candidate may be behind to be judged by more rows; the best of a kind,
+#: to be tried with other settings, by twice as many.
 CLOSE = 1.5
 
 
@@ -128,7 +128,8 @@ class Finals:
 
     def run(self, fresh: list[Entry]) -> None:
         """All rounds; `fresh` are candidates that have not run. One alone needs no decision."""
-        race, going = self.race, [*finalists(self.race.best()), *fresh]
+        race, known = self.race, finalists(self.race.best())
+        going = [*known[:1], *fresh, *known[1:]]  # each kind, before more of one
         if len(going) < 2:
             return
         leader = going[0]
@@ -166,14 +167,12 @@ class Finals:
         """Those that can be fitted on so many rows, and then on all of them, in the time left."""
         race = self.race
         for entry in going:
-            left, most = race.clock.left(), self._seconds_for(entry, size)
+            most = self._seconds_for(entry, size)
             if most <= 0:
                 continue
             race.say(f"{size} rows: {entry.name}")
-            whole = AllOrNothing([entry])
-            while not whole.done and race.clock.left() > 0.5 * left:
-                with whole, until(perf_counter() + most):
-                    self._judge(entry, size, 0)
+            with AllOrNothing([entry]), until(now() + most):
+                self._judge(entry, size, 0)
 
     def _seconds_for(self, entry: Entry, size: int) -> float:
         """Seconds that a fit on so many rows may take, such that one on all rows can follow; 0
@@ -190,11 +189,11 @@ class Finals:
 
     # --- more rows that judge ---------------------------------------------------------------
 
-    def _leaders(self) -> list[Entry]:
+    def _leaders(self, doubts: float = CLOSE) -> list[Entry]:
         """The best of the largest round and those close to it, best first."""
         done = sorted((e for e in self.race.entries if e.final), key=Entry.rank)
         done = [e for e in done if e.kind != "blend" and len(e.scores) == len(done[0].scores)]
-        return [e for e in done if e.mean >= done[0].mean - CLOSE * self.doubt(done[0])]
+        return [e for e in done if e.mean >= done[0].mean - doubts * self.doubt(done[0])]
 
     def affordable(self, winner: Entry) -> Entry:
         """The winner, or who is as good within doubt and can be fitted on all rows in time."""
@@ -234,21 +233,29 @@ class Finals:
     # --- settings ---------------------------------------------------------------------------
 
     def _tune(self) -> None:
-        """Other scales and settings of the best, step by step while they fit and help."""
-        race, tried = self.race, set()
+        """Other scales and settings of the best of each kind that is not far behind, step by step
+        while they fit and help; the leader first."""
+        first = self._leaders()[0]
+        for best in first_of_each(self._leaders(2 * CLOSE), attrgetter("kind")):
+            if best.size == first.size:
+                self._tune_one(best)
+
+    def _tune_one(self, best: Entry) -> None:
+        race, tried, kind = self.race, set(), best.kind
         while True:
-            best, better = self._leaders()[0], False
+            alike = [e for e in race.entries if e.kind == kind and e.final]
+            best, better = min(alike, key=Entry.rank), False
             for entry in self._variants(best):
                 key = (entry.kernel, entry.trainer.learner, entry.chosen[0].pick)
                 if key in tried or not self._fits_beside(best, entry):
                     continue
                 tried.add(key)
                 race.entries.append(entry)
-                if self._beats(entry, best):
-                    better = True
+                won = self._beats(entry, best)
+                better |= won
                 if entry.kernel == best.kernel or not entry.scores:
                     race.entries.remove(entry)
-                    if better and entry.scores:  # the same candidate, better set
+                    if won:  # the same candidate, better set
                         self.models[best.index] = self.models.pop(entry.index)
                         vars(best).update(vars(entry), index=best.index)
             if not better:
@@ -288,26 +295,17 @@ class Finals:
         pick = best.trainer.picked(best.chosen)
         known = {(e.kernel, e.trainer.learner) for e in self.race.entries}
         other = next((e for e in self.race.best() if e.kernel not in (None, best.kernel)), None)
-        learner, size = best.trainer.learner, len(best.trainer.grid.values)
+        learner = best.trainer.learner
         near: list[Kernel | None] = [k for k in nearby(best, other) if (k, learner) not in known]
         made = [(kernel, pick) for kernel in near]
-        made += [(best.kernel, p) for p in (pick + 1, pick - 1) if 0 <= p < size]
+        made += [(best.kernel, p) for p in best.trainer.near(pick) if p != pick]
         first = self._next_index()
         return [
-            replace(
-                best,
-                kernel=kernel,
-                index=first + i,
-                unit=self._unit(kernel),
-                chosen=[replace(best.outcomes[0], pick=p, tried={p: 0.0})],
-                scores=[],
-                outcomes=[],
-                tests=[],
-                fitted=dict(best.fitted),
-                history={},
-            )
+            replace(best, kernel=kernel, index=first + i, unit=self._unit(kernel), scores=[],
+                    chosen=[replace(best.outcomes[0], pick=p, tried={p: 0.0})], outcomes=[],
+                    tests=[], fitted=dict(best.fitted), history={})
             for i, (kernel, p) in enumerate(made)
-        ]
+        ]  # fmt: skip
 
     def _unit(self, kernel: Kernel | None) -> float:
         """The mean of k(x, x)."""
@@ -382,29 +380,22 @@ class Finals:
 
 
 class AllOrNothing:
-    """Candidates as they were before a block that ran out of time, or that Ctrl-C ended.
-
-    It is `done` unless most of the time went into compiling: what is compiled now is there.
-    """
+    """Candidates as they were before a block that ran out of time, or that Ctrl-C ended."""
 
     def __init__(self, entries: list[Entry]) -> None:
         self.before: list[tuple[Entry, dict[str, Any]]] = [
             (entry, entry.state()) for entry in entries
         ]
-        self.done: bool = False
 
     def __enter__(self) -> AllOrNothing:
-        self.begin: float = perf_counter()
-        self.watch: Stopwatch = Stopwatch()
+        self.begin: float = now()
         self.cut_off: bool = False
-        self.done = True
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
         if kind is None:
             return False
-        self.cut_off, in_vain = True, perf_counter() - self.begin
-        self.done = 2 * self.watch.compiled() <= in_vain
+        self.cut_off, in_vain = True, now() - self.begin
         for entry, state in self.before:
             vars(entry).update(state)
             entry.in_vain = in_vain

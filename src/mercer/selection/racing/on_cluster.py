@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import copy
 import math
-import time
 from contextlib import suppress
 from typing import Any
 
-from mercer._machine.deadline import OutOfTime, until
+from mercer._machine.deadline import OutOfTime, now, until
 from mercer.engines.cluster.pool import Call, gather_until
 from mercer.selection.racing.clock import Clock
 from mercer.selection.racing.entries import Data, Entry
@@ -34,7 +33,7 @@ def run_on_cluster(
     race.say(f"{size} rows: {len(entries)} candidates")
     settings = (race.data, race.final_rows, race.overhead, race.clock.left() - keep)
     calls = [Call(_run, (*settings, group, size, repeat)) for group in groups.values()]
-    found = gather_until(calls, f"{size} rows", time.perf_counter() + seconds)
+    found = gather_until(calls, f"{size} rows", now() + seconds)
     for group, states in zip(groups.values(), found, strict=True):
         if isinstance(states, Exception):
             for entry in group:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
 from typing import Any
 
 from mercer._progress import progress as progress_bar
@@ -31,8 +30,7 @@ class ProgressMessages:
         if self.clock.budget is None:
             share = self.done / self.steps
         else:
-            share = perf_counter() - self.clock.begin
-            share /= self.clock.budget
+            share = self.clock.spent() / self.clock.budget
         self.done += 1
         # The bar never moves backwards, and is full only when the comparison has ended.
         share = min(max(share, self.share), 0.99)

@@ -7,7 +7,6 @@ is what the measured times say will fit; without one it is fixed, and nothing de
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -18,7 +17,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from mercer._examples import take
-from mercer._machine.deadline import OutOfTime, check_time, check_wanted, until
+from mercer._machine.deadline import OutOfTime, check_time, check_wanted, now, until
 from mercer._machine.interrupts import CTRL_C
 from mercer._machine.threads import single_threaded_blas
 from mercer.gram import host_gram
@@ -37,8 +36,6 @@ T = TypeVar("T")
 FIRST_ROWS, SECOND_ROWS = 600, 2_000
 #: On fewer rows than this no candidate is stopped.
 STOPPED_ROWS = 150
-#: A kernel is first evaluated on so many rows: that compiles its code before the clock runs.
-WARM_ROWS = 40
 #: More folds than this are run on all rows only.
 MOST_FOLDS = 20
 #: The share of a budget that a candidate may take of which nothing is known.
@@ -133,7 +130,6 @@ class Race(Forecasts):
         if self._matrix is None or self._matrix[0] != key:
             self._matrix = None  # frees the old one first
             rows = take(self.data.X, self.rows(size))
-            host_gram(kernel, take(rows, slice(WARM_ROWS))).dense()  # compile before the clock runs
             watch = Stopwatch()
             # As many threads as in the folds: sums in another order differ in their last digits,
             # and how many the process has must not decide between candidates.
@@ -156,12 +152,12 @@ class Race(Forecasts):
         before = entry.state()
         # Someone must have a score, however long that takes.
         end = self.clock.end - self.kept(entry) if self.best() or entry.own else math.inf
-        begin, watch = time.perf_counter(), Stopwatch()
+        begin = now()
         try:
             if self.apart is not None and entry.own:  # the start of a process is not its time
                 with until(end), suppress(CannotTravel):
                     self.apart.ready()
-                begin = time.perf_counter()
+                begin = now()
             if self.clock.budget is not None and not entry.outcomes and self.best():
                 # What it takes is not known, and others are waiting.
                 end = min(end, begin + UNKNOWN_SHARE * self.clock.budget)
@@ -173,10 +169,7 @@ class Race(Forecasts):
             entry.folds = min(entry.folds, len(entry.scores))
             if not entry.scores:
                 vars(entry).update(before)
-                entry.in_vain = time.perf_counter() - begin
-                # What was compiled need not be again; half of the time may go into it.
-                if 2 * watch.compiled() > entry.in_vain and self.clock.left() > self.clock.spent():
-                    self.run(entry, size, repeat)
+                entry.in_vain = now() - begin
         except CTRL_C:
             vars(entry).update(before)
             raise

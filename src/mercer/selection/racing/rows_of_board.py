@@ -73,20 +73,11 @@ def baseline(data: Data) -> Row:
     seconds = (time.perf_counter() - begin) / max(1, len(scores))
     what = "the most frequent class" if data.classes else "the mean"
     return Row(
-        name=f"baseline: {what}",
-        kernel="",
-        learner=f"Dummy{kind}",
-        params={},
-        mean=float(np.mean(scores)),
-        spread=float(np.std(scores)),
-        scores=tuple(scores),
-        fit_seconds=seconds,
-        predict_seconds=0.0,
-        n_support=0,
-        memory_bytes=8,
-        rows_seen=data.n,
+        name=f"baseline: {what}", kernel="", learner=f"Dummy{kind}", params={},
+        mean=float(np.mean(scores)), spread=float(np.std(scores)), scores=tuple(scores),
+        fit_seconds=seconds, predict_seconds=0.0, n_support=0, memory_bytes=8, rows_seen=data.n,
         note=f"always {what}",
-    )
+    )  # fmt: skip
 
 
 def with_baseline(rows: list[Row], base: Row) -> list[Row]:

@@ -35,7 +35,7 @@ def run_stages(
         # More rows than this take part in the finals only; so does who has nothing to be chosen.
         race.sizes = list(dict.fromkeys(min(s, SECOND_ROWS) for s in race.sizes))
         if not race.data.with_scores:  # which are to be calibrated
-            late = [r for r in rivals if r.rival.stored and len(r.grid.values) == 1]
+            late = [r for r in rivals if r.rival.dense]
             # What takes longest may take a share of the time left: of more if it comes first.
             late.sort(key=lambda r: not r.rival.learns_metric)
     early = [r for r in rivals if r not in late]
@@ -102,17 +102,16 @@ def first(
     without = sorted([race.add(None, t) for t in rivals], key=own)
     cheapest = list(itertools.filterfalse(own, without[:1]))
     judged = [race.add(k, t) for k in kernels for t in judges]
-    # The most promising kernel, the cheapest rival, the other learners with that kernel, the other
-    # rivals, the other kernels: a short budget may not reach those. The first one has all the time
-    # it takes, so it must be no function and no estimator of the user's; on a busy machine, too, a
-    # kernel and a rival are judged, before a learner is compiled.
+    # The most promising kernel, the cheapest rival, the other rivals, the other kernels: a short
+    # budget may not reach those. The first one has all the time it takes, so it must be no function
+    # and no estimator of the user's.
     few = len(judges)
-    begin = [judged[:1], cheapest, judged[1:few]]
+    begin = [judged[:few], cheapest]
     if kernels and kernels[0].is_opaque:
-        begin[:2] = begin[1::-1]
+        begin.reverse()
     parts = (*begin, without[len(cheapest) :], judged[few:])
     for i, part in enumerate(parts if not with_workers() else [[*without, *judged]]):
-        race.stage(part, size, keep * (i > 2))
+        race.stage(part, size, keep * (i > 1))
     more = [t for t in everyone if t not in judges]
     leaders = [e.kernel for e in race.best() if e.kernel is not None][:1] or kernels[:1]
     race.stage(_with_a_kernel(race, more, leaders), size, keep)

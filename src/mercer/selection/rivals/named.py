@@ -18,8 +18,23 @@ from mercer.learners.rivals.trees import TreesClassifier, TreesRegressor
 
 #: Trees that boosting grows in all, and per class at most and at least.
 TREES, MOST_TREES, LEAST_TREES = 300, 100, 20
+#: Settings of boosting: times as many trees, times the step, and what differs from the defaults.
+#: The first is tried on few rows; the others in the finals, as the time allows.
+BOOSTING: tuple[tuple[int, float, dict[str, Any]], ...] = (
+    (1, 1.0, {}),
+    (2, 0.5, {"leaves": 16, "smallest": 5, "columns": 0.5}),
+    (3, 0.3, {"leaves": 8, "smallest": 5, "columns": 0.5, "l2": 1.0}),
+    (2, 1.0, {"leaves": 8}),
+    (3, 0.3, {"leaves": 31, "columns": 0.5, "l2": 1.0}),
+)
 #: Sparse rows of more columns than this are not made dense for trees.
 TREE_COLUMNS = 2_000
+
+#: Why trees may win.
+OF_TREES = (
+    "trees do best on tables where columns are of different kinds, where some are of no use, and "
+    "where the target jumps at thresholds: a smooth kernel on all columns at once sees none of that"
+)
 
 #: An estimator for a task, a number of classes and a value of the grid.
 Make = Callable[[str, int, Any], Any]
@@ -63,7 +78,8 @@ def _boosting(task: str, classes: int, value: Any) -> Any:
     outputs = classes if classes > 2 else 1
     count = min(MOST_TREES, max(LEAST_TREES, TREES // outputs))
     made = TreesClassifier if task == "classification" else TreesRegressor
-    return made("boosting", count, learning_rate=10.0 / count)
+    longer, step, settings = value
+    return made("boosting", longer * count, learning_rate=step * 10.0 / count, **settings)
 
 
 def _forest(task: str, classes: int, value: Any) -> Any:
@@ -111,18 +127,15 @@ NAMED = {
             "boosting",
             "gradient boosting",
             _boosting,
-            "trees do best on tables where columns are of different kinds, where some are of no "
-            "use, and where the target jumps at thresholds: a smooth kernel on all columns at once "
-            "sees none of that",
+            OF_TREES,
+            dict.fromkeys(("classification", "regression"), Grid(BOOSTING, exponent=1.3)),
             dense=True,
         ),
         Rival(
             "forest",
             "a random forest",
             _forest,
-            "trees do best on tables where columns are of different kinds, where some are of no "
-            "use, and where the target jumps at thresholds: a smooth kernel on all columns at once "
-            "sees none of that",
+            OF_TREES,
             dense=True,
         ),
         Rival(

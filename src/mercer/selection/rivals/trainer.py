@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import is_sparse
-from mercer._examples import take
 from mercer.learners.catalog import Learner
 from mercer.maps.learned.choice import JUDGE_ROWS, ROUNDS
 from mercer.maps.learned.metric import ROUND_ROWS
@@ -56,12 +55,15 @@ class RivalTrainer(GridTrainer):
         rounds = self.settled.get("rounds", ROUNDS)
         return (SETTLED if self.settled else CHOICE) + rounds * min(n, ROUND_ROWS) ** 3 + solving
 
-    def blocks(self, fold: Fold) -> tuple[Any, Any]:
-        return fold.examples()
+    def size(self, fold: Fold) -> int:
+        return 1 if self.rival.dense else super().size(fold)
 
-    def inner_blocks(self, fold: Fold, fit: np.ndarray, judge: np.ndarray) -> tuple[Any, Any]:
-        rows = fold.examples()[0]
-        return take(rows, fit), take(rows, judge)
+    def near(self, index: int) -> list[int]:
+        # Settings of trees are in no order but that of their promise.
+        return list(range(len(self.grid.values))) if self.rival.dense else super().near(index)
+
+    def takes_rows(self, fold: Fold) -> bool:
+        return True
 
     def support(self, model: Any, n: int) -> int:
         return n if self.rival.keeps_rows else 0

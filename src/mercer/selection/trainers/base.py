@@ -139,6 +139,10 @@ class Trainer:
         self.centers = fewer[0] if self.takes_centers and fewer else self.centers
         return self.takes_centers and bool(fewer)
 
+    def near(self, index: int) -> list[int]:
+        """Which indices of the grid are tried beside one that is good."""
+        return [i for i in (index + 1, index - 1) if 0 <= i < len(self.grid.values)]
+
     def keep(self, model: Any, rows: int) -> None:
         """Take what a fit on so many rows has chosen as settled, where choosing takes long."""
 

@@ -49,12 +49,19 @@ class GridTrainer(Trainer):
             return mean_log_probability(model, cross, y)
         return judged_inside(fold.metric, model, cross, y, fold.classes)
 
+    def takes_rows(self, fold: Fold) -> bool:
+        """Whether it is fitted on the examples instead of their K."""
+        return False
+
     def blocks(self, fold: Fold) -> tuple[Any, Any]:
         """What is fitted on, and what is predicted for."""
-        return fold.train, fold.cross
+        return fold.examples() if self.takes_rows(fold) else (fold.train, fold.cross)
 
     def inner_blocks(self, fold: Fold, fit: np.ndarray, judge: np.ndarray) -> tuple[Any, Any]:
         """The same inside the training rows."""
+        if self.takes_rows(fold):
+            rows = fold.examples()[0]
+            return take(rows, fit), take(rows, judge)
         return np.ascontiguousarray(fold.train[np.ix_(fit, fit)]), fold.train[np.ix_(judge, fit)]
 
     def size(self, fold: Fold) -> int:
@@ -106,18 +113,9 @@ class GridTrainer(Trainer):
         scores, probable = None, False
         if fold.with_scores:
             scores, probable = class_scores(model, rows[1], fold.classes)
-        return Outcome(
-            predicted,
-            certainty,
-            self.support(model, len(fold.y)),
-            fit_seconds,
-            predict_seconds,
-            pick,
-            tried,
-            self.memory(model),
-            scores,
-            probable,
-        )
+        kept = self.support(model, len(fold.y)), fit_seconds, predict_seconds
+        memory = self.memory(model)
+        return Outcome(predicted, certainty, *kept, pick, tried, memory, scores, probable)
 
     def picked(self, outcomes: Sequence[Outcome]) -> int:
         return pooled_best(outcomes)
@@ -135,14 +133,8 @@ class VectorTrainer(GridTrainer):
     def in_fold(self, index: int, fold: Fold) -> Any:
         return self.make(fold.kernel or IN_FOLDS, index, fold.unit, fold.spread)
 
-    def blocks(self, fold: Fold) -> tuple[Any, Any]:
-        return super().blocks(fold) if fold.kernel is None else fold.examples()
-
-    def inner_blocks(self, fold: Fold, fit: np.ndarray, judge: np.ndarray) -> tuple[Any, Any]:
-        if fold.kernel is None:
-            return super().inner_blocks(fold, fit, judge)
-        rows = fold.examples()[0]
-        return take(rows, fit), take(rows, judge)
+    def takes_rows(self, fold: Fold) -> bool:
+        return fold.kernel is not None
 
 
 class ScaleTrainer(GridTrainer):

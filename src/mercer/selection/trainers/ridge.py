@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median_low
 from typing import Any
@@ -79,17 +79,9 @@ class RidgeTrainer(Trainer):
         predicted, certainty = decide(scores, fold.classes)
         if fold.classes == 2:
             scores = np.column_stack([-scores[:, 0], scores[:, 0]])
-        return Outcome(
-            predicted,
-            certainty,
-            len(fold.y),
-            one,
-            watch.seconds(),
-            found.index,
-            found.tried,
-            scores=scores if fold.with_scores else None,
-            choose_seconds=solved - one,
-        )
+        known = len(fold.y), one, watch.seconds(), found.index, found.tried
+        made = Outcome(predicted, certainty, *known, choose_seconds=solved - one)
+        return replace(made, scores=scores) if fold.with_scores else made
 
     def picked(self, outcomes: Sequence[Outcome]) -> int:
         # In the middle of what the folds chose, and one of them.
