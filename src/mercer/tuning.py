@@ -10,8 +10,8 @@ from typing import Final
 
 # --- K on the host: bench/gaussian_gram.py, bench/toll.py, bench/shapes.py -----------------------
 
-#: Rows of a panel under a matrix product, or of one of Φ, at most; rows that wait for one product
-#: together.
+#: Rows of a panel under a matrix product, or of one of Φ, at most; rows that wait for one product,
+#: or are copied in another form, together.
 PRODUCT_ROWS = 1024
 #: Rows of a panel whose temporaries stay in a core's cache; below that many a product runs at half
 #: the rate.
@@ -29,7 +29,7 @@ CACHE_TILE = (256, 1024)
 #: Bytes of scratch memory per thread at most, however large the limit: of tiles, of rows copied in
 #: another order, of K between examples and new points, of panels of Φ.
 SCRATCH_BYTES = 48_000_000
-#: Elements handled at a time where temporaries should stay in cache.
+#: Elements handled at a time where temporaries should stay in the second-level cache.
 CACHE_ELEMENTS = 1 << 16
 #: Columns of V up to which a product K V runs inside the compiled loop, unless one triangle of K
 #: serves both halves: 4000 × 4 numbers take 7.9 ms in the loop and 9.1 ms by tiles, K(X, X) 6.0 ms.
@@ -49,9 +49,6 @@ COPY_SHARE = 0.125
 #: The share of the memory limit, or of a device's memory, for the one large array of a computation
 #: beside its data: tiles beside weights, a basis, rows at rest on a device, the text of a file.
 WORK_SHARE = 0.25
-#: Rows, and numbers, handled at a time where a pass over the data needs a temporary copy: these
-#: stay in the second-level cache.
-COPIED_ROWS, COPIED_NUMBERS = 2048, 1 << 15
 
 # --- sparse rows: bench/shapes.py --------------------------------------------------------------
 

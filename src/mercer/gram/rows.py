@@ -221,7 +221,7 @@ def squared_norms(rows: Any, center: np.ndarray | None = None) -> np.ndarray:
 
 def panels(rows: Any) -> Iterator[slice]:
     """Rows of which a temporary copy is small."""
-    return cut(0, rows.shape[0], max(1, tuning.COPIED_NUMBERS // max(1, rows.shape[1])))
+    return cut(0, rows.shape[0], max(1, tuning.CACHE_ELEMENTS // max(1, rows.shape[1])))
 
 
 _DOUBLE = np.dtype(np.float64)
