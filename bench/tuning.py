@@ -201,7 +201,7 @@ SWEEP: list[tuple[str, str, Any, Any]] = [
     ("SPARE", "neighbors 4000 × 5", 0, 30),
     ("NEAR_COLUMNS", "neighbors 4000 × 5", 0, NEVER),
     ("ORDERED_NUMBERS", "neighbors 4000 × 5", 0, NEVER),
-    ("QUERY_NUMBERS", "neighbors 3000 × 100", 4000, NEVER),
+    ("CACHE_ELEMENTS", "neighbors 3000 × 100", 4000, NEVER),
     ("LEAF_ROWS", "perceptron 5000 × 50", 16, 4096),
     ("LEAF_UPDATES", "perceptron 5000 × 50", 0, NEVER),
     ("PLAIN_STEPS", "perceptron 200 × 5", 0, NEVER),

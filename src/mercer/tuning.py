@@ -283,9 +283,8 @@ NEAR_COLUMNS = 20
 #: Queries × columns, per halving of the examples, from which on an order of them pays. Estimated:
 #: a number takes 8 ns to be put into one half, and a query 0.05 ns per number of an example.
 ORDERED_NUMBERS = 100
-#: Numbers of a block of queries, which stays in the second-level cache with a panel, and
-#: multiply-adds of one call: what a core does in a fifth of a second, so that Ctrl-C is heard.
-QUERY_NUMBERS, QUERY_FLOPS = 1 << 17, 1e10
+#: Multiply-adds of one call: what a core does in a fifth of a second, so that Ctrl-C is heard.
+QUERY_FLOPS = 1e10
 #: What a multiply-add costs, packing a number, and putting it into one half of the rows, in the
 #: operations that `threads_for` counts.
 PANEL_FLOP_COST, PACKING_COST, HALVING_COST = 0.4, 10.0, 100.0
@@ -303,8 +302,6 @@ LEAF_UPDATES = 2
 #: A point whose squared distance to the span of the others is below this share of k(x, x) is not
 #: independent of them.
 INDEPENDENT_SHARE = 1e-8
-#: Bytes of K of a thread that votes, whose part of K stays in its cache.
-VOTE_TILE_BYTES = 1_000_000
 #: Rows whose votes are counted together; loops over 64 are too short for their overhead.
 VOTE_ROWS = 128
 #: Operations per row and update, for the decision whether threads are worth their start.

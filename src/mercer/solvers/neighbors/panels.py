@@ -61,7 +61,7 @@ def search_panels(
     index, distance = np.empty((len(x), k), dtype=np.intp), np.empty((len(x), k))
     threads = threads_for(tuning.PANEL_FLOP_COST * x.size * len(z))
     step = min(
-        tuning.QUERY_NUMBERS // columns,
+        tuning.CACHE_ELEMENTS // columns,
         int(tuning.QUERY_FLOPS / z.size),
         len(x) // (8 if threads > 1 else 1),
     )
