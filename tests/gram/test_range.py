@@ -78,6 +78,17 @@ def test_normalizing_what_is_negative_is_told_about() -> None:
         (Linear() - 50.0).normalized()(SMALL)
 
 
+@pytest.mark.parametrize("rows", [1, 60])
+def test_divisors_of_normalized_parts_do_not_underflow_together(rows) -> None:
+    """1 / (‖x‖² ‖z‖²) is 4e-45 here, but for what it is multiplied with in between."""
+    X = np.random.default_rng(0).normal(size=(rows, 56)).astype(np.float32) * np.float32(2e10)
+    wide, angle = X.astype(float), Linear().normalized()
+    kernel = (angle * Linear()).normalized()
+    np.testing.assert_allclose(kernel(X, X.copy()), angle(wide) ** 2, atol=2e-6)
+    with pytest.raises(ValueError, match="k overflows"):
+        (Linear() * Linear()).normalized()(X)
+
+
 def test_normalizing_zero_rows_gives_zero() -> None:
     rows = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])
     for dtype in (np.float32, np.float64):

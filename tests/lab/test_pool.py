@@ -4,6 +4,7 @@ import asyncio
 import json
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 
@@ -20,7 +21,7 @@ def request(number, **body):
     return json.dumps({"id": number, **body}).encode()
 
 
-def test_workers_answer_are_killed_and_end():
+def test_workers_answer_are_killed_and_end(monkeypatch):
     """One pool for everything: starting one takes seconds."""
 
     async def story():
@@ -53,12 +54,26 @@ def test_workers_answer_are_killed_and_end():
         ask("b", 5, ask="kernel", text="linear()")
         assert unpacked(await replies.get()).facts["repr"] == "Linear()"
 
+        # So is one that is stopped while it is idle, and one that ends as it begins.
+        for worker in pool.idle:
+            os.kill(worker.process.pid, signal.SIGSTOP)
+        begins = pool._context.Process.start
+
+        def start(process):
+            begins(process)
+            process.kill()
+            monkeypatch.setattr(pool._context.Process, "start", begins)
+
+        monkeypatch.setattr(pool._context.Process, "start", start)
+        ask("b", 6, ask="kernel", text="linear()")
+        assert unpacked(await replies.get()).facts["repr"] == "Linear()"
+
         processes = [w.process for w in [*pool.idle, *pool.running.values()]]
         await pool.close()
         assert processes
         assert not any(p.is_alive() for p in processes)
 
-    asyncio.run(story())
+    asyncio.run(asyncio.wait_for(story(), 100))
 
 
 def test_a_worker_has_one_thread_in_every_library():

@@ -32,6 +32,8 @@ def test_ties_that_rounding_decides_are_refused():
     model = mercer.KernelNeighborsRegressor("gaussian(1) + linear()").fit(X, X[:, 0])
     with pytest.raises(NotExportable, match="equally near"):
         export(model)
+    with pytest.raises(NotExportable, match="equally near"):  # where none is within, one votes
+        export(model.set_params(radius=1.0).fit(X, X[:, 0]))
     continuous = np.random.default_rng(0).normal(size=(60, 3))
     export(mercer.KernelNeighborsRegressor("gaussian(1) + linear()").fit(continuous, X[:60, 0]))
     export(mercer.KernelNeighborsRegressor("polynomial(2)").fit(X, X[:, 0]))  # whole numbers
@@ -48,6 +50,16 @@ def test_rows_far_away_have_the_library_s_answer(kernel, in_onnx):
     got = in_onnx(model, far, "float32")
     assert (got["label"] == model.predict(far.astype(np.float32).astype(float))).all()
     assert not np.isnan(got["decision"]).any()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_small_difference_of_two_means_keeps_its_digits(dtype, in_onnx):
+    X = np.random.default_rng(0).uniform(0.0, 0.3, (40, 1)).astype(np.float32).astype(float)
+    model = mercer.KernelCentroidClassifier("tricube(2)").fit(X, np.arange(40) % 2)
+    want = model.decision_function(X)
+    assert np.abs(want).max() < 0.01
+    got = in_onnx(model, X, dtype)["decision"]
+    np.testing.assert_allclose(got, want, atol=1e-6 * np.abs(want).max())
 
 
 @pytest.mark.parametrize("points", [1, 2, 5])

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property, lru_cache
+from itertools import groupby
 from typing import Any, ClassVar
 
 import numpy as np
@@ -176,6 +177,16 @@ def _lift(formula: Formula, rows: dict[str, dict[Formula, int]]) -> Formula:
     def vector(node: Formula, side: str) -> Formula:
         return Formula(f"row{side}", value=rows[side].setdefault(node, len(rows[side])))
 
+    def of_pair(node: Formula) -> bool:
+        return sides[id(node)] not in ("x", "z")
+
+    def joined(op: str, args: list[Formula]) -> Formula:
+        return args[0] if len(args) == 1 else Formula(op, args)
+
+    def values(op: str, group: list[Formula]) -> list[Formula]:
+        parts = {side: [a for a in group if sides[id(a)] == side] for side in ("x", "z")}
+        return [vector(joined(op, part), side) for side, part in parts.items() if part]
+
     def visit(node: Formula) -> Formula:
         side = sides.get(id(node), "")
         if side in ("x", "z"):
@@ -183,15 +194,14 @@ def _lift(formula: Formula, rows: dict[str, dict[Formula, int]]) -> Formula:
         if not side or node.op == "tile" or not node.args:
             return node
         if node.op in ("add", "mul"):
-            # Terms of the same operand are added up first: one vector, not several.
-            rest = []
-            for operand in ("x", "z"):
-                group = [a for a in node.args if sides[id(a)] == operand]
-                if group:
-                    joined = group[0] if len(group) == 1 else Formula(node.op, group)
-                    rest.append(vector(joined, operand))
-            rest += [visit(a) for a in node.args if sides[id(a)] not in ("x", "z")]
-            return rest[0] if len(rest) == 1 else Formula(node.op, rest)
+            # Terms of one operand are added up first: one vector, not several. Factors only where
+            # they stand side by side, at the end of a part of k: all of them may underflow.
+            args = sorted(node.args, key=of_pair) if node.op == "add" else node.args
+            rest: list[Formula] = []
+            for pairs, group in [(key, list(run)) for key, run in groupby(args, of_pair)]:
+                terms = [visit(a) for a in group] if pairs else values(node.op, group)
+                rest += [joined(node.op, terms)] if rest and not pairs else terms
+            return joined(node.op, rest)
         return Formula(node.op, [visit(a) for a in node.args], node.value)
 
     return visit(formula)

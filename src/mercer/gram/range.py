@@ -7,6 +7,7 @@ one look at the diagonal, part by part and in float64, shows what the pairs may 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -170,14 +171,23 @@ def _parts(formula: Formula) -> tuple[tuple[Formula, Formula], ...]:
         of_pair = side_of(node) == "pair" or node.op == "reduce"
         if of_pair or pairs & {id(a) for a in node.args}:
             pairs.add(id(node))
-            diagonal = diagonals[id(node)]
-            diagonal = simple.get(id(diagonal)) or simplify(diagonal)
-            # A constant is checked here, once. The diagonal of a black box may be expensive to
-            # compute, or unknown: it is not looked at.
-            harmless = diagonal.op == "const" and abs(diagonal.value) < SAFE
-            if not harmless and all(s.op != "opaque_diag" for s in statistics(diagonal)):
-                parts.append((node, diagonal))
+            for part in (node, *_products(node, pairs)):
+                diagonal = diagonals.get(id(part)) or at_diagonal(part)
+                diagonal = simple.get(id(diagonal)) or simplify(diagonal)
+                # A constant is checked here, once. The diagonal of a black box may be expensive to
+                # compute, or unknown: it is not looked at.
+                harmless = diagonal.op == "const" and abs(diagonal.value) < SAFE
+                if not harmless and all(s.op != "opaque_diag" for s in statistics(diagonal)):
+                    parts.append((part, diagonal))
     return tuple(parts)
+
+
+def _products(node: Formula, pairs: set[int]) -> Iterator[Formula]:
+    """The products on the way to this one that numbers of rows are multiplied with."""
+    of_pair = [id(a) in pairs for a in node.args] if node.op == "mul" else []
+    for i in range(2, len(of_pair)):
+        if of_pair[i - 1] and not of_pair[i]:
+            yield Formula("mul", node.args[:i])
 
 
 def _largest(parts: tuple[tuple[Formula, Formula], ...], side: Operand, name: str) -> list[float]:

@@ -55,7 +55,7 @@ def solve(gram, problem, tol=1e-3, max_iter=-1, memory=1 << 26, rows=None):
     rows = np.arange(problem.n) if rows is None else rows
     problems = Problems([Task(rows, problem)], tol, max_iter)
     source = Source(gram, gram.dtype, gram.diagonal())
-    assert source.by_blocks
+    assert (source.function, source.K) == (None, None)
     solve_on_demand(problems, iter([source]), 1, memory, "test")
     return problems.solutions()[0]
 

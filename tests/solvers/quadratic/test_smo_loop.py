@@ -1,7 +1,12 @@
 """The passes of a step of SMO, and the layout of rows, against NumPy."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+
+from mercer.gram.rows import BLOCK
+from mercer.solvers.quadratic.smo_on_demand import Worker
 
 numba = pytest.importorskip("numba")
 loop = pytest.importorskip("mercer.solvers.quadratic.smo_loop")
@@ -29,18 +34,14 @@ def test_the_partner_gains_most_and_is_the_first_of_equals(dtype, n):
         assert j == (gains.argmax() if gains.max() > 0 else -1)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("n", "width"), [(1, 1), (64, 8), (65, 7), (100, 30), (200, 0), (7, 41)])
-def test_panels_hold_every_row_and_are_padded_with_the_first(n, width, dtype):
-    @numba.njit
-    def lay_out(right, rows, Z, stride):
-        loop.lay_out(right, rows, Z, stride)
-
+def test_panels_hold_every_row_and_are_padded_with_the_first(n, width):
     rng = np.random.default_rng(n)
-    right, rows = rng.normal(size=(300, width)).astype(dtype), rng.integers(0, 300, n)
-    stride = -(-n // loop.BLOCK) * loop.BLOCK
-    Z = np.full(stride * width, np.nan, dtype)
-    lay_out(right, rows, Z, stride)
+    right, rows = rng.normal(size=(300, width)), rng.integers(0, 300, n)
+    stride = -(-n // BLOCK) * BLOCK
+    worker = SimpleNamespace(right=right, shape=np.zeros(1, int), Z=np.full(stride * width, np.nan))
+    Worker._lay_out(worker, rows, stride)
     padded = right[np.r_[rows, np.full(stride - n, rows[0])]]
-    expected = padded.reshape(stride // loop.BLOCK, loop.BLOCK, width).transpose(0, 2, 1)
-    np.testing.assert_array_equal(Z.reshape(expected.shape), expected)
+    expected = padded.reshape(stride // BLOCK, BLOCK, width).transpose(0, 2, 1)
+    np.testing.assert_array_equal(worker.Z.reshape(expected.shape), expected)
+    assert worker.shape[0] == stride

@@ -212,10 +212,10 @@ def test_where_rows_come_from(noisy):
     assert whole.K.shape == (600, 600)
     with mercer.config(memory="5MB"):  # sparse rows are made dense where these are few
         (blocks,) = row_sources(ArcCosine(1).gram(rng.normal(size=(600, 3))), len(task.rows))
-        assert blocks.by_blocks
+        assert (blocks.function, blocks.K) == (None, None)
         sparse = sp.random(600, 9000, 0.001, "csr", random_state=0)
         (blocks,) = row_sources(Gaussian().gram(sparse), len(task.rows))
-        assert blocks.by_blocks
+        assert (blocks.function, blocks.K) == (None, None)
 
 
 def test_steps_are_limited_and_a_stop_is_seen(noisy):

@@ -327,55 +327,6 @@ def shifted(typing_context: Any, value: Any, begin: Any) -> Any:
     return value(value, value), generate
 
 
-def transpose_of(lanes: int, apart: int) -> Any:
-    """``transpose(right, rows, first, column, width, Z, at)`` of a square in registers.
-
-        Z[at + c · apart + r] = right[rows[first + r], column + c]   for all r, c < lanes
-
-    In rounds s = 1, 2, 4 …: columns c + s of row r are exchanged with columns c of row r + s.
-    """
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kinds, (_, _, first, column, width, _, at) = signature.args, arguments
-        numbers, index, out = (_data(context, builder, kinds[i], arguments[i]) for i in (0, 1, 5))
-        vector = _VECTOR(context.get_value_type(kinds[0].dtype), lanes)
-        size, square = kinds[0].dtype.bitwidth // 8, []
-        for r in range(lanes):
-            row = builder.load(builder.gep(index, [builder.add(first, INDEX(r))]))
-            start = builder.add(builder.mul(row, width), column)
-            square.append(builder.load(_place(builder, numbers, start, vector), align=size))
-        step = 1
-        while step < lanes:
-            for r in (r for r in range(lanes) if not r & step):
-                pair = square[r], square[r + step]
-                square[r], square[r + step] = _exchanged(builder, *pair, step)
-            step *= 2
-        for c, line in enumerate(square):
-            place = _place(builder, out, builder.add(at, INDEX(c * apart)), vector)
-            builder.store(line, place, align=size)
-        return context.get_dummy_value()
-
-    @intrinsic
-    def transpose(
-        typing_context: Any, right: Any, rows: Any, first: Any, column: Any, width: Any, Z: Any,
-        at: Any,
-    ) -> Any:  # fmt: skip
-        whole = types.int64
-        return types.void(right, rows, whole, whole, whole, Z, whole), generate
-
-    return transpose
-
-
-def _exchanged(builder: Any, a: Any, b: Any, step: int) -> tuple[Any, Any]:
-    """Exchange every second run of `step` columns of a with that of b."""
-    lanes = a.type.count
-    kind = _VECTOR(WORD, lanes)
-    low = [lanes + c - step if c & step else c for c in range(lanes)]
-    high = [lanes + c if c & step else c + step for c in range(lanes)]
-    one, two = (builder.shuffle_vector(a, b, ir.Constant(kind, m)) for m in (low, high))
-    return one, two
-
-
 # --- sums of a tile ------------------------------------------------------------------------------
 
 

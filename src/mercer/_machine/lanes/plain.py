@@ -102,16 +102,6 @@ def shifted(value: Any, begin: Any) -> Any:
     return begin
 
 
-def transpose_of(lanes: int, apart: int) -> Any:
-    @inner
-    def transpose(
-        right: Any, rows: Any, first: Any, column: Any, width: Any, Z: Any, at: Any
-    ) -> None:
-        Z[at] = right[rows[first], column]
-
-    return transpose
-
-
 def tile_sums(op: str, lanes: int, rows: int, vectors: int, apart: int, even: bool = True) -> Any:
     squares, sign = op in ("sqdist", "near"), -1 if op == "near" else 1
 

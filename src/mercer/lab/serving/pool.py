@@ -20,13 +20,16 @@ from typing import Any
 
 from mercer.lab.compute.wire import Reply, packed
 from mercer.lab.serving.turns import Turns
-from mercer.lab.serving.worker import COMPILING, serve
+from mercer.lab.serving.worker import COMPILING, PING, serve
 
 #: Seconds that a request may take.
 LIMIT = 30.0
 #: Seconds that a superseded request may go on: most end by themselves sooner than a new worker
 #: would be ready, which takes 50 to 70 ms.
 GRACE = 0.25
+#: Seconds in which an idle worker must answer a ping, else another one takes its place: one that
+#: was stopped would keep a page waiting for all of `LIMIT`.
+HEARS = 2.0
 WARM = "mercer.lab.serving.warm"
 #: What asks that module to prepare its process; without it, importing it changes nothing.
 ASKED = "MERCER_LAB_WORKER"
@@ -95,17 +98,42 @@ class Pool:
         self.idle, self.running = [], {}
         self._threads.shutdown(wait=False)
 
-    async def _worker(self) -> Worker:
+    async def _worker(self, tries: int = 3) -> Worker:
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=serve, args=(theirs,), daemon=True)
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._threads, process.start)
+        await asyncio.get_running_loop().run_in_executor(self._threads, process.start)
         theirs.close()
-        said = await loop.run_in_executor(self._threads, ours.recv_bytes)
+        worker = Worker(process, ours)
+        try:
+            said = await self._said(worker, ours.recv_bytes, self.limit)
+        except (EOFError, OSError):  # ended or stopped as it began
+            worker.kill()
+            if tries == 1:
+                raise
+            return await self._worker(tries - 1)
         # A preload that fails is passed over in silence: then every worker would load for seconds.
         if said != b"warm" and self._context.get_start_method() == "forkserver":
             raise RuntimeError(f"the forkserver did not load {WARM}")
-        return Worker(process, ours)
+        return worker
+
+    async def _said(self, worker: Worker, listen: Callable[[], bytes], seconds: float) -> bytes:
+        """What a worker says; TimeoutError from one that is killed as it took longer than this."""
+        loop = asyncio.get_running_loop()
+        said: asyncio.Future[Any] = loop.run_in_executor(self._threads, listen)
+        # It may end when nobody waits for it any more: an error not looked at is printed.
+        said.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+        stop: asyncio.Future[Any] = asyncio.ensure_future(worker.stop.wait())
+        try:
+            await asyncio.wait({said, stop}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if not said.done() and worker.stop.is_set():
+                await asyncio.wait({said}, timeout=self.grace)
+        finally:
+            stop.cancel()
+        if said.done():
+            return bytes(said.result())
+        worker.process.kill()  # ends the read in the other thread, too
+        await asyncio.wait({said}, timeout=1.0)
+        raise TimeoutError
 
     def ask(self, asker: Hashable, job: Job) -> None:
         """Compute this as soon as a worker is free; it takes the place of an earlier request."""
@@ -147,7 +175,14 @@ class Pool:
         return sum(not self._turns.in_front(page_of(asker)) for asker in self.running)
 
     async def _run(self, asker: Hashable, worker: Worker, job: Job) -> None:
-        if not worker.process.is_alive():  # ended while it was idle: nobody needs to know
+
+        def echo() -> bytes:
+            worker.pipe.send_bytes(PING)
+            return worker.pipe.recv_bytes()
+
+        try:
+            await self._said(worker, echo, HEARS)
+        except (EOFError, OSError):  # ended or stopped while it was idle: nobody needs to know
             worker = await self._replaced(worker)
             self.running[asker] = worker
         began = time.monotonic()
@@ -184,34 +219,16 @@ class Pool:
             return found
 
         try:
-            reply: asyncio.Future[Any] = loop.run_in_executor(self._threads, exchange)
-            # It may end when nobody waits for it any more: an error not looked at is printed.
-            reply.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
-            stop: asyncio.Future[Any] = asyncio.ensure_future(worker.stop.wait())
-            try:
-                await asyncio.wait(
-                    {reply, stop}, timeout=self.limit, return_when=asyncio.FIRST_COMPLETED
-                )
-                if not reply.done() and worker.stop.is_set():
-                    await asyncio.wait({reply}, timeout=self.grace)
-            finally:
-                stop.cancel()
-            if reply.done():
-                return bytes(reply.result())
-            worker.process.kill()  # ends the read in the other thread, too
-            await asyncio.wait({reply}, timeout=1.0)
+            return await self._said(worker, exchange, self.limit)
+        except TimeoutError:
+            words = f"this took longer than {self.limit:g} s"
         except (EOFError, OSError):
-            await job.deliver(_refused(job, "the computation ended early: too little memory?"))
-            return None
+            words = "the computation ended early: too little memory?"
         if not worker.stop.is_set():
-            await job.deliver(_refused(job, f"this took longer than {self.limit:g} s"))
+            await job.deliver(packed(Reply({"error": words}), job.number))
         return None
 
 
 def page_of(asker: Hashable) -> Hashable:
     """An asker is a page with its question, or alone."""
     return asker[0] if isinstance(asker, tuple) else asker
-
-
-def _refused(job: Job, words: str) -> bytes:
-    return packed(Reply({"error": words}), job.number)

@@ -12,6 +12,8 @@ from typing import Any
 MEMORY = 2 << 30
 #: What a message begins with that says what is being compiled; no reply does.
 COMPILING = b"compiling "
+#: What is sent back as it came: it shows that a worker listens.
+PING = b"ping"
 
 
 def serve(pipe: connection.Connection) -> None:
@@ -28,7 +30,7 @@ def serve(pipe: connection.Connection) -> None:
             message = pipe.recv_bytes()
         except (EOFError, OSError):
             return
-        pipe.send_bytes(_answered(message))
+        pipe.send_bytes(PING if message == PING else _answered(message))
 
 
 def _answered(message: bytes) -> bytes:

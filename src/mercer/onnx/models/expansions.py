@@ -148,10 +148,11 @@ def one_class(model: Any, table: Table, out: Outputs) -> None:
 
 
 def centroids(model: Any, table: Table, out: Outputs) -> None:
-    g, scores = out.graph, values_of(model.expansion_, table)
-    if len(model.classes_) == 2:
-        scores = g.add("Sub", g.columns(scores, [1]), g.columns(scores, [0]))
-    out.decision(scores, model.classes_)
+    f = model.expansion_
+    if len(model.classes_) == 2:  # one function, so that its precision is judged by its own values
+        one, other = f.coef.T
+        f = KernelExpansion(f.kernel, f.points, other - one, f.intercept[1] - f.intercept[0])
+    out.decision(values_of(f, table), model.classes_)
 
 
 def clusters(model: Any, table: Table, out: Outputs) -> None:

@@ -167,10 +167,10 @@ def _mean(model: Any, table: Table) -> Wire:
 def _of_neighbors(model: Any, table: Table) -> Wire:
     g, rank = table.graph, model.ranking
     pairs = Pairs(table, model.X_fit_, rank.kernel, "float64")
+    _refuse_ties(pairs, rank, 1 if model.radius is not None else int(model.n_neighbors))
     if model.radius is not None:
         return _within(model, pairs, rank)
     k = int(model.n_neighbors)
-    _refuse_ties(pairs, rank, k)
     found = _nearest(pairs, rank, k)
     targets = g.add("Gather", model.y_fit_, found.indices)  # (N, k, outputs)
     if model.weights in (None, "uniform"):
@@ -190,7 +190,7 @@ def _refuse_ties(pairs: Pairs, rank: Ranking, k: int) -> None:
     some = np.unique(np.linspace(0, len(points) - 1, ASKED).astype(int))
     values = np.asarray(host_gram(rank.statistic, points[some], points).dense(), dtype=float)
     values = rank.scale * values + (0.0 if rank.offset is None else rank.offset[first])
-    gaps = -np.diff(-np.sort(-values, axis=1)[:, : k + 1], axis=1)
+    gaps = -np.diff(-np.sort(-values, axis=1)[:, 1 : k + 2], axis=1)  # the first is itself
     rounds = any(node.op in ROUNDED for node in rank.statistic.walk())
     if ((gaps < 1e-12 * np.abs(values).max()) & (rounds | (gaps > 0))).any():
         raise NotExportable(

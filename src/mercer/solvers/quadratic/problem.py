@@ -303,8 +303,6 @@ def nearest_points(signs: np.ndarray) -> Quadratic:
 
 #: Columns of the table of variables: linear terms on both sides of 0, bounds, value and F = K a.
 PLUS, MINUS, LOWER, UPPER, A, IMAGE = range(6)
-#: Entries of `found` per problem: steps taken, and rows of K computed.
-STEPS, COMPUTED = range(2)
 #: What stands for a curvature that is not positive (LIBSVM's value).
 TAU: Final = 1e-12
 #: What a call of the compiled loop finds in its memory: nothing, the rows of the same problem, or
@@ -347,7 +345,7 @@ class Problems:
         if problem.groups is not None:
             self.groups[:] = problem.groups[0]
             self.n_groups = int(self.groups.max()) + 1
-        self.found: np.ndarray = np.zeros((len(flat), 2))
+        self.computed: np.ndarray = np.zeros(len(flat))
         limits = np.maximum(SVM_STEPS, SVM_STEPS_PER_ROW * self.sizes)
         self.limits: np.ndarray = np.minimum(limits, max_iter) if max_iter >= 0 else limits
         self.taken: np.ndarray = np.zeros(len(flat), dtype=np.int64)
@@ -391,7 +389,7 @@ class Problems:
         one.starts, one.sizes = self.starts[p : p + 2] - part.start, self.sizes[p : p + 1]
         for name in ("rows", "variables", "groups"):
             setattr(one, name, getattr(self, name)[part])
-        for name in ("found", "limits", "taken"):
+        for name in ("computed", "limits", "taken"):
             setattr(one, name, getattr(self, name)[p : p + 1])
         return one
 
@@ -412,5 +410,5 @@ class Problems:
             self.gap,
             self.taken,
             self.gap <= self.tol,
-            self.found[:, COMPUTED],
+            self.computed,
         )

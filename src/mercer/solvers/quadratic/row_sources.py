@@ -45,11 +45,6 @@ class Source:
     def rounding(self) -> float:
         return float(np.finfo(self.dtype).eps)
 
-    @property
-    def by_blocks(self) -> bool:
-        """Whether compiled loops stop where a row is missing, and `gram` computes it."""
-        return self.function is None and self.K is None
-
 
 def row_sources(gram: HostGram, most: int) -> Iterator[Source]:
     """Yield the source to begin with, then one with more digits, for problems of `most` rows."""

@@ -18,7 +18,6 @@ from mercer._machine.deadline import check_time
 from mercer._machine.jit import compiles, may_compile
 from mercer._steps import Listener, PairStep, listener
 from mercer.solvers.quadratic.problem import (
-    COMPUTED,
     IMAGE,
     LOWER,
     MINUS,
@@ -60,7 +59,7 @@ def solve_small(
                 _solve_one(one, problem)
         except KeyboardInterrupt:
             interrupted = True
-        problem.taken[0], problem.found[0, COMPUTED] = one.steps, len(rows)
+        problem.taken[0], problem.computed[0] = one.steps, len(rows)
         problem.variables[:, IMAGE] = one.F
     problems.measure()
     if may_compile() and max_iter < 0 and not interrupted and (problems.gap > tol).any():

@@ -41,18 +41,12 @@ from mercer._machine.lanes import (
     like,
     load_of,
     store,
-    transpose_of,
 )
-from mercer.gram.rows import BLOCK, TOGETHER
+from mercer.gram.rows import TOGETHER
 from mercer.solvers.quadratic.problem import (
-    COMPUTED,
-    FRESH,
-    IMAGE,
     LOWER,
     MINUS,
     PLUS,
-    SAME,
-    STEPS,
     TAU,
     UPPER,
     A,
@@ -60,10 +54,7 @@ from mercer.solvers.quadratic.problem import (
 
 #: Rows of a vector: eight numbers of float64 fill the widest registers. BLOCK is a multiple of it.
 LANES = lanes_of(8)
-load, everywhere, transpose = load_of(LANES), everywhere_of(LANES), transpose_of(LANES, BLOCK)
-#: Steps of plain SMO before the first conjugate direction: one per row, within these. Until then
-#: bounds are in the way of most steps.
-FEWEST_PLAIN, MOST_PLAIN = 128, 512
+load, everywhere = load_of(LANES), everywhere_of(LANES)
 #: Variables of a conjugate direction at most: each is compared with its bounds in every step.
 WIDEST_DIRECTION = 24
 #: A direction is given up for a new one where conjugacy leaves less of its curvature.
@@ -74,8 +65,6 @@ SLOT, OWNER, RECENT, MOVING = range(4)
 #: Entries of `cursor`: slots in use, the next slot to be examined, rows of K computed, variables of
 #: the direction, steps, slots of the table, entries from slot to slot, and steps of plain SMO.
 USED, NEXT, MADE, WIDTH, TAKEN, CAPACITY, PITCH, PLAIN = range(8)
-#: As cursor[PLAIN]: no conjugate directions at all.
-ALWAYS = np.iinfo(np.int64).max
 #: Entries of `source` behind the arguments of the row function: the numbers of a row of x, and how
 #: many rows are computed together.
 ROW_LENGTH, EACH = range(7, 9)
@@ -170,21 +159,6 @@ def violators(F, up, low, group, slots, n, wanted, most):  # type: ignore[no-unt
         left = choose(one == everywhere(row), lowest, shrinks)
         shrinks, one, grows, two = grows, two, left, one
     return count
-
-
-@inner(error_model="numpy")
-def lay_out(right, rows, Z, stride):  # type: ignore[no-untyped-def]
-    """These rows of `right` in panels of Z, padded with the first one to `stride` of them."""
-    n, width = len(rows), right.shape[1]
-    squares, columns = n // LANES * LANES, width // LANES * LANES
-    for begin in range(0, squares, LANES):
-        at = begin // BLOCK * BLOCK * width + begin % BLOCK
-        for d in range(0, columns, LANES):
-            transpose(right, rows, begin, d, width, Z, at + d * BLOCK)
-    for t in range(stride):
-        row, at = rows[t if t < n else 0], t // BLOCK * BLOCK * width + t % BLOCK
-        for d in range(columns if t < squares else 0, width):
-            Z[at + d * BLOCK] = right[row, d]
 
 
 # --- rows of K and steps -------------------------------------------------------------------------
@@ -310,120 +284,63 @@ def _descend(flat, p, index, cursor, i, j, slope, curve, across, bent):  # type:
     return 0.0, step, curve if step == slope / curve else 0.0
 
 
-@inner(error_model="numpy")
-def _start(  # type: ignore[no-untyped-def]
-    flat, rows, diagonals, right, shape, Z, F, Q, p, up, low, diagonal, index, cursor, ends, table,
-    keep,
-):  # fmt: skip
-    """F, empty masks, the diagonal and the panels of a problem, padded to a multiple of BLOCK."""
-    n = len(rows)
-    stride = (n + BLOCK - 1) // BLOCK * BLOCK
-    if keep == FRESH:
-        for t in range(PLAIN):
-            cursor[t] = 0
-        for t in range(stride):
-            index[SLOT, t] = -1
-            Q[t] = p[t] = table[t] = 0  # the first pass adds row 0 of the table, 0 times
-        ends[len(up)] = 0.0
-    shape[0], cursor[CAPACITY], cursor[MADE] = stride, len(table) // stride, 0
-    for t in range(stride):
-        for g in range(len(up)):
-            up[g, t] = low[g, t] = -np.inf
-        F[t], diagonal[t] = 0.0, 1.0
-        if t < n:
-            F[t], diagonal[t] = flat[t, IMAGE], diagonals[rows[t]]
-    if keep != SAME:
-        cursor[PITCH] = stride
-        few = FEWEST_PLAIN if n < FEWEST_PLAIN else n if n < MOST_PLAIN else MOST_PLAIN
-        cursor[PLAIN] = few if cursor[PLAIN] != ALWAYS else ALWAYS
-        lay_out(right, rows, Z, stride)
-    return stride
-
-
 @njit(nogil=True, error_model="numpy")
-def solve_problems(  # type: ignore[no-untyped-def]
-    order, starts, variables, examples, groups, diagonals, K, right, source, shape, Z, F, Q, p, up,
-    low, diagonal, index, cursor, wanted, ends, table, found, tol, rounding, limits, keep, stop,
+def solve_problem(  # type: ignore[no-untyped-def]
+    flat, rows, group, K, source, F, Q, p, up, low, diagonal, index, cursor, wanted, ends, table,
+    stride, tol, rounding, limit, stop,
 ):  # fmt: skip
-    """Problems `order`, one after the other, in place, from F = K a as IMAGE has it.
+    """One problem, in place, from F = K a; gives the steps that were taken.
 
-    `variables` has PLUS … IMAGE of every variable, those of problem p from starts[p] on; `found`
-    gets STEPS and COMPUTED. `limits`: steps that each may take. `rounding`: that of K. `keep`:
-    FRESH, or else the kept rows are those of this one problem. `stop`: the work ends when it is not
-    0. The last entry of `ends` is pᵀKp. wanted[TOGETHER] is not 0 where the loop waits for rows.
+    `flat` has PLUS … A of every variable. `limit`: steps at most. `rounding`: that of K. `stop`:
+    the work ends when it is not 0. The last entry of `ends` is pᵀKp. wanted[TOGETHER] is not 0
+    where the loop waits for rows.
     """
     last, none, real = len(up), np.int64(-1), table.dtype.type
-    wanted[TOGETHER] = 0
-    for one in order:
-        s, e = starts[one], starts[one + 1]
-        flat, rows, group = variables[s:e], examples[s:e], groups[s:e]
-        stride = _start(
-            flat, rows, diagonals, right, shape, Z, F, Q, p, up, low, diagonal, index, cursor, ends,
-            table, keep,
-        )  # fmt: skip
-        for t in range(e - s):
-            _mark(flat, t, group[t], up, low)
-        gamma, step, steps, row_i, row_j = 0.0, 0.0, 0, none - none, none - none
-        while True:
-            # F += step Q. Of every group the row that most wants to grow, with its partner; the
-            # pair (i, j) is that of most gain, and row i of K stays in the table.
-            gap, best, busy, i, j = -np.inf, real(0), none, none, none
-            for g in range(last):
-                masks = g * up.shape[1]
-                begins = (step != 0.0) & (ends[last] > 0.0) & (cursor[TAKEN] >= cursor[PLAIN])
-                if begins | (gamma != 0.0):
-                    t, top = _move_along(F, Q, up, masks, table, row_i, row_j, stride, step, gamma)
-                else:
-                    t, top = _move(F, Q, up, masks, table, row_i, row_j, stride, step, gamma)
-                gamma, step, ends[g] = 0.0, 0.0, top
-                if index[SLOT, t] < 0 and not _make(
-                    t, busy, rows, K, source, F, up, low, masks, diagonal, index, cursor, wanted,
-                    table, stride,
-                ):  # fmt: skip
-                    j = none
-                    break
-                index[RECENT, index[SLOT, t]], row = 1, index[SLOT, t] * cursor[PITCH]
-                floor = larger(real(TAU), real(rounding) * diagonal[t])
-                j_t, gain, end = partner(F, low, masks, table, row, diagonal, stride, t, top, floor)
-                gap = larger(gap, top + end)
-                if gain > best and top + end > tol:  # without a partner there is no gain
-                    best, busy, i, j = gain, row, t, j_t
-            if (gap <= tol) | (j < 0) | (steps >= limits[one]) | (stop[0] != 0):
-                break
-            g = group[i]
-            if index[SLOT, j] < 0 and not _make(
-                j, busy, rows, K, source, F, up, low, g * up.shape[1], diagonal, index, cursor,
-                wanted, table, stride,
+    wanted[TOGETHER], cursor[MADE] = 0, 0
+    gamma, step, steps, row_i, row_j = 0.0, 0.0, 0, none - none, none - none
+    for t in range(len(rows)):
+        _mark(flat, t, group[t], up, low)
+    while True:
+        # F += step Q. Of every group the row that most wants to grow, with its partner; the pair
+        # (i, j) is that of most gain, and row i of K stays in the table.
+        gap, best, busy, i, j = -np.inf, real(0), none, none, none
+        for g in range(last):
+            masks = g * up.shape[1]
+            begins = (step != 0.0) & (ends[last] > 0.0) & (cursor[TAKEN] >= cursor[PLAIN])
+            if begins | (gamma != 0.0):
+                t, top = _move_along(F, Q, up, masks, table, row_i, row_j, stride, step, gamma)
+            else:
+                t, top = _move(F, Q, up, masks, table, row_i, row_j, stride, step, gamma)
+            gamma, step, ends[g] = 0.0, 0.0, top
+            if index[SLOT, t] < 0 and not _make(
+                t, busy, rows, K, source, F, up, low, masks, diagonal, index, cursor, wanted, table,
+                stride,
             ):  # fmt: skip
-                break
-            index[RECENT, index[SLOT, j]], row_i, row_j = 1, busy, index[SLOT, j] * cursor[PITCH]
-            own, other = np.float64(diagonal[i]), np.float64(diagonal[j])
-            curve = own + other - 2.0 * np.float64(table[row_i + j])
-            curve = larger(larger(curve, TAU), rounding * own)
-            gamma, step, ends[last] = _descend(
-                flat, p, index, cursor, i, j, ends[g] + low[g, j] + F[j], curve, Q[i] - Q[j],
-                ends[last],
-            )  # fmt: skip
-            if step == 0.0:
-                break
-            _mark(flat, i, group[i], up, low)
-            _mark(flat, j, group[j], up, low)
-            steps += 1
-            cursor[TAKEN] += 1
-        found[one, STEPS], found[one, COMPUTED] = steps, cursor[MADE]
-        for t in range(e - s):
-            flat[t, IMAGE] = F[t]
-
-
-@njit(nogil=True, error_model="numpy")
-def compact(table, slots, stay, old, stride):  # type: ignore[no-untyped-def]
-    """Move the rows of length `old` in these slots to the front, with the columns that stay.
-
-    In place: neither a row nor a column ever moves up.
-    """
-    for to in range(len(slots)):
-        source, target = slots[to] * old, to * stride
-        for t in range(len(stay)):
-            table[target + t] = table[source + stay[t]]
-        for t in range(len(stay), stride):
-            table[target + t] = 0
+                return steps
+            index[RECENT, index[SLOT, t]], row = 1, index[SLOT, t] * cursor[PITCH]
+            floor = larger(real(TAU), real(rounding) * diagonal[t])
+            j_t, gain, end = partner(F, low, masks, table, row, diagonal, stride, t, top, floor)
+            gap = larger(gap, top + end)
+            if gain > best and top + end > tol:  # without a partner there is no gain
+                best, busy, i, j = gain, row, t, j_t
+        if (gap <= tol) | (j < 0) | (steps >= limit) | (stop[0] != 0):
+            return steps
+        g = group[i]
+        if index[SLOT, j] < 0 and not _make(
+            j, busy, rows, K, source, F, up, low, g * up.shape[1], diagonal, index, cursor, wanted,
+            table, stride,
+        ):  # fmt: skip
+            return steps
+        index[RECENT, index[SLOT, j]], row_i, row_j = 1, busy, index[SLOT, j] * cursor[PITCH]
+        own, other = np.float64(diagonal[i]), np.float64(diagonal[j])
+        curve = own + other - 2.0 * np.float64(table[row_i + j])
+        curve = larger(larger(curve, TAU), rounding * own)
+        gamma, step, ends[last] = _descend(
+            flat, p, index, cursor, i, j, ends[g] + low[g, j] + F[j], curve, Q[i] - Q[j], ends[last]
+        )
+        if step == 0.0:
+            return steps
+        _mark(flat, i, group[i], up, low)
+        _mark(flat, j, group[j], up, low)
+        steps += 1
+        cursor[TAKEN] += 1

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,16 +19,15 @@ from mercer._tiles import cut
 from mercer.gram.rows import BLOCK, TOGETHER
 from mercer.solvers.quadratic.free_newton import newton
 from mercer.solvers.quadratic.problem import (
-    COMPUTED,
     FEWER,
     FRESH,
     IMAGE,
     SAME,
-    STEPS,
     A,
     Problems,
 )
 from mercer.tuning import (
+    PANEL_ROWS,
     SMALL_BLOCK_ROWS,
     SVM_BURST,
     SVM_CHUNK_ROWS,
@@ -49,6 +47,9 @@ if TYPE_CHECKING:
 
 #: Roundings of Σ|a| max k up to which a gap counts as rounding of f, once it no longer falls.
 GAP_ROUNDINGS = 4.0
+#: Steps of plain SMO before the first conjugate direction: one per row, within these. Until then
+#: bounds are in the way of most steps. `ALWAYS`: no conjugate directions at all.
+FEWEST_PLAIN, MOST_PLAIN, ALWAYS = 128, 512, np.iinfo(np.int64).max
 #: Steps, or steps per row, after which a problem without a limit ends. Standardized tables took a
 #: third of them at most (cubic kernels, C = 1,000); a cubic kernel of data in hundreds never ends.
 LAST_STEP, MOST_STEPS_PER_ROW = 8_000_000, 100
@@ -73,6 +74,8 @@ class Worker:
         from mercer.solvers.quadratic import smo_loop
 
         self.source: Source = source
+        #: The loop stops where a row is missing, and the Gram of the source computes it.
+        self.by_blocks: bool = source.function is None and source.K is None
         self.table: np.ndarray = table
         self.loop = smo_loop
         dtype, function = source.dtype, source.function
@@ -107,29 +110,60 @@ class Worker:
             self.addresses[:] = function.address, *addresses, x.shape[1], function.together
 
     def run(
-        self, p: Problems, order: np.ndarray, limits: np.ndarray, keep: int, stop: Stop
-    ) -> None:
-        """Call the compiled loop, and again with the rows that it waits for, if it does."""
-        found, total = p.found, np.zeros(p.found.shape)
-        self.among = self.among if keep == SAME else None
+        self,
+        variables: np.ndarray,
+        rows: np.ndarray,
+        groups: np.ndarray,
+        tol: float,
+        limit: int,
+        keep: int,
+        stop: Stop,
+    ) -> tuple[int, int]:
+        """Solve one problem by the compiled loop, called again with the rows that it waits for.
+
+        Returns the steps that were taken, and the rows of K that were computed.
+        """
+        if keep != SAME:
+            self._start(variables, rows, keep)
+        steps = computed = 0
         while True:
-            self.loop.solve_problems(
-                order, p.starts, p.variables, p.rows, p.groups, self.source.diagonal, self.K,
-                self.right, self.addresses, self.shape, self.Z, self.F, self.Q, self.p, self.up,
+            steps += self.loop.solve_problem(
+                variables, rows, groups, self.K, self.addresses, self.F, self.Q, self.p, self.up,
                 self.low, self.diagonal, self.index, self.cursor, self.wanted, self.ends,
-                self.table, found, p.tol, self.source.rounding, limits, keep, stop.cell,
+                self.table, int(self.shape[0]), tol, self.source.rounding, limit - steps, stop.cell,
             )  # fmt: skip
-            total += found
-            if not (self.source.by_blocks and self.wanted[TOGETHER]):
+            computed += int(self.cursor[self.loop.MADE])
+            if not (self.by_blocks and self.wanted[TOGETHER]):
                 break
             check_time()
             try:
-                total[:, COMPUTED] += self._fill(p.rows, p.tol)
+                computed += self._fill(rows, tol)
             except KeyboardInterrupt:  # in a function of the user's, say
                 stop.set()
                 break
-            limits, keep = limits - found[:, STEPS].astype(np.int64), SAME
-        found[:] = total
+        variables[:, IMAGE] = self.F[: len(rows)]
+        return steps, computed
+
+    def _start(self, variables: np.ndarray, rows: np.ndarray, keep: int) -> None:
+        """F, empty masks, the diagonal and the panels of a problem, padded to a multiple of BLOCK.
+
+        What FRESH memory holds is forgotten; else rows of K are kept.
+        """
+        loop, n, cursor = self.loop, len(rows), self.cursor
+        stride = -(-n // BLOCK) * BLOCK
+        if keep == FRESH:
+            cursor[: loop.PLAIN] = self.ends[-1] = 0
+            self.index[loop.SLOT, :stride] = -1
+            # The first pass adds row 0 of the table, 0 times.
+            self.Q[:stride] = self.p[:stride] = self.table[:stride] = 0.0
+        self.among = None
+        cursor[loop.CAPACITY], cursor[loop.PITCH] = len(self.table) // stride, stride
+        if cursor[loop.PLAIN] != ALWAYS:
+            cursor[loop.PLAIN] = min(max(n, FEWEST_PLAIN), MOST_PLAIN)
+        self.up[:, :stride] = self.low[:, :stride] = -np.inf  # until the loop marks the variables
+        self.F[:stride], self.diagonal[:stride] = 0.0, 1.0
+        self.F[:n], self.diagonal[:n] = variables[:, IMAGE], self.source.diagonal[rows]
+        self._lay_out(rows, stride)
 
     def _fill(self, rows: np.ndarray, tol: float) -> int:
         """Compute the row that the loop waits for, and those that violate the conditions most.
@@ -169,7 +203,7 @@ class Worker:
 
         `place`: the index of each of `moved` in `rows`, or −1.
         """
-        if self.source.by_blocks:
+        if self.by_blocks:
             return np.asarray(self.source.gram.take(rows, moved) @ by, dtype=np.float64)
         n, total = len(rows), np.zeros(len(rows))
         stride = -(-n // BLOCK) * BLOCK
@@ -186,9 +220,10 @@ class Worker:
         """Put these rows of z in panels, padded with the first one, as the loop does."""
         width, self.shape[0] = self.right.shape[1], stride
         padded = np.append(rows, np.full(stride - len(rows), rows[0]))
-        for begin in range(0, stride, BLOCK):
-            panel = self.Z[begin * width : (begin + BLOCK) * width].reshape(width, BLOCK)
-            panel[:] = self.right[padded[begin : begin + BLOCK]].T
+        for begin in range(0, stride if width else 0, PANEL_ROWS):
+            here = self.right.take(padded[begin : begin + PANEL_ROWS], axis=0)
+            panels = self.Z[begin * width : begin * width + here.size].reshape(-1, width, BLOCK)
+            panels[:] = here.reshape(-1, BLOCK, width).swapaxes(1, 2)
 
     def _make(self, some: np.ndarray, rows: np.ndarray, stride: int) -> np.ndarray:
         """K between a few examples and `rows`, which are laid out; it overwrites the table."""
@@ -214,13 +249,14 @@ class Worker:
             a, rows = p.variables[part, A], p.rows[part]
             moved = np.flatnonzero(a)
             p.variables[part, IMAGE] = self.images(rows, rows[moved], a[moved], moved)
-        large = (p.sizes[order] >= SVM_SHRINK_ROWS) | self.source.by_blocks
+        large = (p.sizes[order] >= SVM_SHRINK_ROWS) | self.by_blocks
         for one in order[large].tolist():
             Shrinking(self, p.alone(one)).solve(stop)
-        small = order[~large]
-        if len(small):
-            self.run(p, small, p.limits - p.taken, FRESH, stop)
-            p.taken[small] += p.found[small, STEPS].astype(np.int64)
+        for one in order[~large].tolist():
+            here, limit = slice(p.starts[one], p.starts[one + 1]), p.limits[one] - p.taken[one]
+            arrays = p.variables[here], p.rows[here], p.groups[here]
+            steps, p.computed[one] = self.run(*arrays, p.tol, int(limit), FRESH, stop)
+            p.taken[one] += steps
         for one in np.intersect1d(order, p.late()).tolist() if self.source.last else ():
             self._finish(p.alone(one), stop)
 
@@ -234,7 +270,7 @@ class Worker:
         best = np.inf, started  # the least gap, by halves, and the steps until then
         unit = self.source.rounding * float(np.abs(self.source.diagonal).max())
         # Where K is ill-conditioned to its rounding, conjugate directions come to no end.
-        self.cursor[self.loop.PLAIN] = self.loop.ALWAYS
+        self.cursor[self.loop.PLAIN] = ALWAYS
         while True:
             one.measure()
             gap, taken = float(one.gap[0]), int(one.taken[0])
@@ -279,29 +315,22 @@ class Shrinking:
         limit = self.left
         while True:
             burst = min(SVM_SHRINK_PERIOD, self.left)
-            steps = self._advance(burst, stop)
+            # Without copies where all rows are active: most problems end so.
+            some = self.active if len(self.active) < len(self.rows) else slice(None)
+            variables, rows, groups = self.variables[some], self.rows[some], self.groups[some]
+            steps, computed = self.worker.run(
+                variables, rows, groups, self.one.tol, burst, self.kept, stop
+            )
+            self.variables[some], self.kept = variables, SAME
+            self.computed, self.left = self.computed + computed, self.left - steps
             if steps == burst and not stop.is_set() and self.left > 0:
                 self._leave(limit - self.left)
             elif len(self.active) < len(self.rows):
                 self._return()
             else:
                 break
-        self.one.found[0, COMPUTED] = self.computed
+        self.one.computed[0] = self.computed
         self.one.taken[0] += limit - self.left
-
-    def _advance(self, limit: int, stop: Stop) -> int:
-        # Without copies where all rows are active: most problems end so.
-        some = self.active if len(self.active) < len(self.rows) else slice(None)
-        part = copy(self.one)
-        part.variables, part.rows = self.variables[some], self.rows[some]
-        part.groups, part.starts = self.groups[some], np.array([0, len(part.rows)])
-        self.worker.run(part, np.zeros(1, np.int64), np.array([limit]), self.kept, stop)
-        self.variables[some] = part.variables
-        self.kept = SAME
-        self.computed += int(self.one.found[0, COMPUTED])
-        steps = int(self.one.found[0, STEPS])
-        self.left -= steps
-        return steps
 
     def _leave(self, steps: int) -> None:
         """Keep the rows that may still form a pair that violates the conditions.
@@ -331,7 +360,11 @@ class Shrinking:
         new[stay] = np.arange(len(stay))
         owner = new[worker.index[worker.loop.OWNER, :used]]
         slots = np.flatnonzero(owner >= 0)
-        worker.loop.compact(worker.table, slots, stay, old, stride)
+        table, whole = worker.table, len(worker.table) // old * old
+        for part in cut(0, len(slots), PANEL_ROWS):  # in place: no row ever moves up
+            kept = table[:whole].reshape(-1, old).take(slots[part], axis=0).take(stay, axis=1)
+            here = table[part.start * stride : part.stop * stride].reshape(-1, stride)
+            here[:, : len(stay)], here[:, len(stay) :] = kept, 0
         self._keep(slots, owner[slots])
         self.active = self.active[stay]
 
