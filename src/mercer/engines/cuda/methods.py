@@ -203,7 +203,8 @@ class Choice:
         alone = key not in form_of(self.formula).reads_products
         strict = alone and self.precision == "high" and self.dtype == torch.float32
         narrow = self.x.matrices[key].shape[1] <= DIRECT_COLUMNS
-        return () if strict and narrow and self.level else LEVELS[max(self.level, 1 - strict) :]
+        end = 1 if strict and narrow else len(LEVELS)  # differences cost little there
+        return LEVELS[max(self.level, 1 - strict) : end]
 
     def _error(self, node: Formula, kind: str) -> tuple[float, float, Ends]:
         """The error of k by the rounding of a product, that of a distance, and the reason."""
