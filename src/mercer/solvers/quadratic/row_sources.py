@@ -2,9 +2,9 @@
 
 Rows are computed by the kernel's own machine code (`mercer.gram.cpu.row_function`) when a step
 first needs them, in float32 at first, as LIBSVM keeps them. A problem whose solution is too large
-for the digits of float32 is resumed in float64, whatever the type of the data. Where K is small, and is read by many problems or
-has no such code, all of K is computed at once; where it is large and has none, the loop stops where
-a row is missing, and a Gram computes it.
+for the digits of float32 is resumed in float64, whatever the type of the data. Where K is small,
+and is read by many problems or has no such code, all of K is computed at once; where it is large
+and has none, the loop stops where a row is missing, and a Gram computes it.
 """
 
 from __future__ import annotations
