@@ -207,6 +207,17 @@ def test_compiling_is_no_work():
     assert clock.spent() < 0.1
 
 
+def test_compiling_that_had_to_wait_takes_nothing_off_the_work():
+    watch = Stopwatch()
+    notice.start("a loop")
+    time.sleep(0.3)  # others have the processor
+    notice.end()
+    end = time.process_time() + 0.2
+    while time.process_time() < end:
+        pass
+    assert watch.seconds() > 0.15
+
+
 def test_what_is_compiled_is_told_beside_a_budget(monkeypatch):
     begin = Race.run
 

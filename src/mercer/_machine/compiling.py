@@ -39,7 +39,7 @@ class Notice:
 
     def __init__(self) -> None:
         self._here = threading.local()
-        self._said, self._begin = False, compiling.seconds()
+        self._said, self._begin = False, compiling.both()[0]
 
     def start(self, name: str) -> None:
         """A function begins; those it calls count as part of it."""
@@ -54,7 +54,7 @@ class Notice:
         if not getattr(sys.stderr, "isatty", bool)():
             logging.getLogger("mercer").info(words(name))
         elif not self._said:
-            left = max(0.0, PATIENCE - compiling.seconds() + self._begin)
+            left = max(0.0, PATIENCE - compiling.both()[0] + self._begin)
             self._here.timer = threading.Timer(left, self._say, (name,))
             self._here.timer.daemon = True
             self._here.timer.start()

@@ -36,17 +36,20 @@ _begun = time.perf_counter()
 class Compiling:
     """Seconds in which this process has compiled, by one thread or several, counted once."""
 
-    done, since = 0.0, math.inf
+    done: tuple[float, ...] = (0.0, 0.0)
+    since: tuple[float, ...] | None = None
 
     def begin(self) -> None:
-        self.since = min(self.since, time.perf_counter())
+        self.since = self.since or (time.perf_counter(), time.process_time())
 
     def end(self) -> None:
-        self.done, self.since = self.seconds(), math.inf
+        self.done, self.since = self.both(), None
 
-    def seconds(self) -> float:
-        """So far, with what is compiled right now."""
-        return self.done + max(0.0, time.perf_counter() - self.since)
+    def both(self) -> tuple[float, ...]:
+        """By the clock and of the processor so far, with what is compiled right now."""
+        here = time.perf_counter(), time.process_time()
+        each = zip(self.done, here, self.since or here, strict=True)
+        return tuple(done + end - begin for done, end, begin in each)
 
 
 compiling = Compiling()
@@ -54,7 +57,7 @@ compiling = Compiling()
 
 def now() -> float:
     """Seconds by the clock, without those of compiling."""
-    return time.perf_counter() - compiling.seconds()
+    return time.perf_counter() - compiling.both()[0]
 
 
 class OutOfTime(Exception):

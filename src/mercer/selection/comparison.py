@@ -32,7 +32,7 @@ from mercer.selection.holdout import (
 from mercer.selection.preprocess import check_targets
 from mercer.selection.racing.apart import Apart, CannotTravel
 from mercer.selection.racing.clock import Clock, seconds_of
-from mercer.selection.racing.forecasts import ALL_ROWS, with_workers
+from mercer.selection.racing.forecasts import ALL_ROWS, CAREFUL, with_workers
 from mercer.selection.rivals.named import rivals_of
 from mercer.selection.trainers.grid import names_of_learners
 
@@ -187,7 +187,7 @@ def _part_kept_back(
     refit = len(found) <= ALL_ROWS
     made = chosen(train, clock.rest(), progress, held=len(test), refit=refit)
     # What a fit with the rows kept back will take, where it is made.
-    again = made.contest.fit_seconds(made.winner, len(found))
+    again = CAREFUL * made.contest.fit_seconds(made.winner, len(found))
     if clock.budget is not None and not refit:
         refit = clock.left() > again and len(made.last.rows) == len(train)
     headline = None

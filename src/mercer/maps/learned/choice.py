@@ -131,13 +131,12 @@ def chosen(
     """
     most = ROUNDS if rounds is None else rounds
     order = np.random.default_rng(0).permutation(len(X))[:JUDGE_ROWS]
-    known = _without_folds((X[order], Y[order], w[order]), members, rounds, search)
-    if known is not None:
+    some = X[order], Y[order], w[order]
+    if (known := _without_folds(some, members, rounds, search)) is not None:
         return known
     if not len(Inputs.of("both", X, w).ranked):  # ranks of two values are these values
         members = [one for one in members if one.inputs == members[0].inputs]
-    parts = list(_folds(X[order], Y[order], w[order]))
-    trial = parts[0]
+    trial = (parts := list(_folds(*some)))[0]
     tried: list[tuple[Recipe, Chain]] = []
     end = now() + CHOICE_SHARE * time_left()
     with progress("metrics", len(members) + 1) as bar:
@@ -169,8 +168,7 @@ def _without_folds(
         (shape,), times = search.shapes(members[0].norm, None), rounds + 1
         return Recipe(members[0], (shape,) * times, (float(search.penalties[0]),) * times, np.nan)
     if len(rows[0]) < FEWEST_FOLDED:
-        whole = Part(rows, rows)
-        small = Member(members[0].inputs, members[0].norm, "fixed")
+        whole, small = Part(rows, rows), Member(members[0].inputs, members[0].norm, "fixed")
         return _recipe(small, [whole], [_chain(small, whole, 0, search, None)], 0, 0, search)
     return None
 

@@ -25,7 +25,7 @@ class Clock:
     def __init__(self, budget: float | None) -> None:
         self.begin: float = now()
         self.budget = budget
-        self._compiled: float = compiling.seconds()
+        self._compiled: float = compiling.both()[0]
         #: Seconds by the clock and of the processor: at the start, lately, and next to be that.
         self._marks: list[tuple[float, float]] = [(time.perf_counter(), time.process_time())] * 3
 
@@ -34,7 +34,7 @@ class Clock:
 
     def compiled(self) -> float:
         """Seconds of compiling since the start."""
-        return compiling.seconds() - self._compiled
+        return compiling.both()[0] - self._compiled
 
     @property
     def end(self) -> float:
@@ -80,13 +80,14 @@ class Stopwatch:
     """
 
     def __init__(self) -> None:
-        self._compiled = compiling.seconds()
-        self._clock, self._processor = now(), time.process_time()
+        self._clock, self._processor = now(), self._work()
 
     def seconds(self) -> float:
-        processor = time.process_time() - self._processor
-        compiled = compiling.seconds() - self._compiled
-        return max(0.0, min(now() - self._clock, processor - compiled))
+        return max(0.0, min(now() - self._clock, self._work() - self._processor))
+
+    def _work(self) -> float:
+        """Seconds of the processor without those of compiling: fewer than the clock's, if busy."""
+        return time.process_time() - compiling.both()[1]
 
 
 def seconds_of(budget: Any) -> float | None:
