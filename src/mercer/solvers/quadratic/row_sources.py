@@ -59,9 +59,9 @@ def row_sources(gram: HostGram, most: int, exact: bool = False) -> Iterator[Sour
     program = loop_program(gram) if CALLS else None
     width = 0 if program is None else columns(gram, program)
     opaque = bool(gram.program.opaque)
-    narrow = gram.dtype == np.float32 and not opaque and not exact
+    narrow = gram.dtype == np.float32 and not opaque | exact
     whole = 4 * n * n * gram.dtype.itemsize <= gram.limit_bytes
-    whole &= not opaque or n <= SVM_OPAQUE_ROWS
+    whole &= (not opaque) | (n <= SVM_OPAQUE_ROWS)
     shared = most <= SVM_SHARED_ROWS and width > SVM_NARROW
     # A row function makes sparse rows dense.
     sparse = any(is_sparse(rows) for rows in gram.operands()[0].matrices.values())
