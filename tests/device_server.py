@@ -62,9 +62,24 @@ def patch_once(interpreter):
 
     def call(executor, *arguments, **options):
         done.clear()
-        return run(executor, *arguments, **options)
+        return run(executor, *apart(arguments), **options)
 
     interpreter._patch_lang, interpreter.GridExecutor.__call__ = patched, call
+
+
+def apart(arguments):
+    """Tensors of one memory that is known by two sizes, which the interpreter takes for one size:
+    the second one, which kernels only read, is copied."""
+    sizes = {}
+
+    def own(argument):
+        if not hasattr(argument, "untyped_storage"):
+            return argument
+        memory = argument.untyped_storage()
+        same = sizes.setdefault(memory.data_ptr(), memory.nbytes()) == memory.nbytes()
+        return argument if same else argument.clone()
+
+    return [own(argument) for argument in arguments]
 
 
 def main():

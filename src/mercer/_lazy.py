@@ -122,15 +122,6 @@ def from_stub(
     return listed, by_name(module, where), lambda: sorted({*vars(sys.modules[module]), *listed})
 
 
-def suggesting(module: str, names: Iterable[str]) -> Callable[[str], Any]:
-    """A module's `__getattr__` that has nothing to load, and says what a name may have meant."""
-
-    def refuse(name: str) -> Any:
-        raise unknown(module, name, names)
-
-    return refuse
-
-
 def unknown(module: str, name: str, names: Iterable[str], hint: str = "") -> AttributeError:
     """The error for a name that a module does not have, with what it is called there."""
     from mercer._suggest import called_here

@@ -112,6 +112,3 @@ def called_here(name: str, module: str, names: Iterable[str]) -> str:
         return f"; {name} is called {module}.{called}"
     near = nearest(name, names)
     return f". Did you mean {near!r}?" if near else ""
-
-
-__all__ = ["ARGUMENTS_HERE", "CALLED_HERE", "called_here", "nearest", "suggest"]

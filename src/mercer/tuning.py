@@ -10,8 +10,8 @@ from typing import Final
 
 # --- K on the host: bench/gaussian_gram.py, bench/toll.py, bench/shapes.py -----------------------
 
-#: Rows of a panel under a matrix product, or of one of Φ, at most; rows that wait for one product
-#: together.
+#: Rows of a panel under a matrix product, or of one of Φ, at most; rows that wait for one product,
+#: or are copied in another form, together.
 PRODUCT_ROWS = 1024
 #: Rows of a panel whose temporaries stay in a core's cache; below that many a product runs at half
 #: the rate.
@@ -21,24 +21,25 @@ PANEL_ROWS = 256
 SMALL_BLOCK_ROWS = 64
 #: Rows that show where all of them are: how far from 0, which columns are in use.
 SAMPLE_ROWS = 128
-#: Rows and columns of a tile of a loop over pairs that goes through memory: it stays in the cache.
-LOOP_TILE = (256, 2048)
-#: The same of a tile whose products, epilogue and sums find it in the second-level cache, or near
-#: it; numbers of 8 bytes. Larger ones took twice as long in all with 30 columns on two cores: 24 ms
-#: for 8 million pairs, half of it for memory that is touched for the first time.
+#: Rows and columns of a tile of numbers of 8 bytes: a loop over pairs, products, epilogue and sums
+#: find it in the second-level cache, or near it. Larger ones took twice as long in all with 30
+#: columns on two cores: 24 ms for 8 million pairs, half of it for memory that is touched for the
+#: first time; a loop with K V took 1.17 times as long.
 CACHE_TILE = (256, 1024)
 #: Bytes of scratch memory per thread at most, however large the limit: of tiles, of rows copied in
-#: another order, of K between examples and new points.
+#: another order, of K between examples and new points, of panels of Φ.
 SCRATCH_BYTES = 48_000_000
-#: Elements handled at a time where temporaries should stay in cache.
+#: Elements handled at a time where temporaries should stay in the second-level cache.
 CACHE_ELEMENTS = 1 << 16
 #: Columns of V up to which a product K V runs inside the compiled loop, unless one triangle of K
 #: serves both halves: 4000 × 4 numbers take 7.9 ms in the loop and 9.1 ms by tiles, K(X, X) 6.0 ms.
 FUSED_COLUMNS = 16
-#: Pair operations from which a loop is compiled: NumPy takes about 1.5 ms for them.
+#: Pair operations from which a loop is compiled, which NumPy takes about 1.5 ms for, and pairs from
+#: which those out of reach are looked for: with a Gaussian that reaches 5 % of a square, 1,000
+#: points cost more to order than it saves, and with 4,000 it begins to pay.
 COMPILED_PAIRS = 1_000_000
-#: Bytes and sources at most of a K that is made as one tile, without a plan.
-ONE_TILE_BYTES, ONE_TILE_SOURCES = 1 << 20, 4
+#: Bytes at most of a K, and of what it is made of, that is made as one tile, without a plan.
+ONE_TILE_BYTES = 1 << 20
 #: Columns up to which ‖x − z‖² from the difference is as fast as from a product, and
 #: multiplications below which the difference costs nothing worth saving.
 DIRECT_COLUMNS, SMALL_WORK = 16, 200_000
@@ -48,9 +49,6 @@ COPY_SHARE = 0.125
 #: The share of the memory limit, or of a device's memory, for the one large array of a computation
 #: beside its data: tiles beside weights, a basis, rows at rest on a device, the text of a file.
 WORK_SHARE = 0.25
-#: Rows, and numbers, handled at a time where a pass over the data needs a temporary copy: these
-#: stay in the second-level cache.
-COPIED_ROWS, COPIED_NUMBERS = 2048, 1 << 15
 
 # --- sparse rows: bench/shapes.py --------------------------------------------------------------
 
@@ -158,7 +156,8 @@ SVM_DUPLICATE_SAMPLE = 512
 # --- all solvers -----------------------------------------------------------------------------
 
 #: Rows up to which a solver with an N×N matrix is chosen: with more it takes minutes, and centers
-#: take seconds. An engine with a factorization of its own may have an "exact rows" of its own.
+#: take seconds; on a cluster, rows of a problem that one task solves. An engine with its own
+#: factorization may have an "exact rows" of its own.
 EXACT_ROWS = 20_000
 #: Rows, drawn with a fixed seed, on which numbers are chosen for all: their eigenvectors take 0.3 s
 #: on one core.
@@ -230,8 +229,6 @@ ROUGH_GAP = 1e-4
 NORMAL_MATRIX_FLOPS = 4e14
 #: Bytes per pair of centers: four arrays in double precision, counted from the code.
 CENTER_PAIR_BYTES: Final = 4 * 8
-#: The memory that a thread's panels of Φ may take.
-PHI_PANEL_BYTES = 100_000_000
 #: What is added to the diagonal, relative to its mean, where a matrix is not definite; and up to
 #: which of them no prediction changes in a digit that is shown.
 JITTERS, UNSEEN_JITTER = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6), 1e-10
@@ -278,20 +275,16 @@ BYTE_PRODUCT_FLOPS = 5e9
 #: Columns up to which sparse rows are copied to dense: a number that is scattered costs fifty times
 #: as much as one of a panel.
 DENSE_COPY_COLUMNS = 20
-#: Candidates listed beyond k where products rank them, in double precision: hardly any distances
-#: are nearer to each other than its rounding. More candidates mean fewer second searches.
-PRODUCT_SPARE = 2
-#: Candidates listed beyond k in a search by panels of float32, where scores are products, which
-#: cancel, and where they are differences. More candidates mean fewer second searches.
-PANEL_SPARE, NEAR_SPARE = 3, 1
+#: Candidates listed beyond k, where scores are rounded: in float32, or of products, which cancel.
+#: More of them mean fewer second searches.
+SPARE = 2
 #: Columns up to which panels that are too far off are left out.
 NEAR_COLUMNS = 20
 #: Queries × columns, per halving of the examples, from which on an order of them pays. Estimated:
 #: a number takes 8 ns to be put into one half, and a query 0.05 ns per number of an example.
 ORDERED_NUMBERS = 100
-#: Numbers of a block of queries, which stays in the second-level cache with a panel, and
-#: multiply-adds of one call: what a core does in a fifth of a second, so that Ctrl-C is heard.
-QUERY_NUMBERS, QUERY_FLOPS = 1 << 17, 1e10
+#: Multiply-adds of one call: what a core does in a fifth of a second, so that Ctrl-C is heard.
+QUERY_FLOPS = 1e10
 #: What a multiply-add costs, packing a number, and putting it into one half of the rows, in the
 #: operations that `threads_for` counts.
 PANEL_FLOP_COST, PACKING_COST, HALVING_COST = 0.4, 10.0, 100.0
@@ -309,8 +302,6 @@ LEAF_UPDATES = 2
 #: A point whose squared distance to the span of the others is below this share of k(x, x) is not
 #: independent of them.
 INDEPENDENT_SHARE = 1e-8
-#: Bytes of K of a thread that votes, whose part of K stays in its cache.
-VOTE_TILE_BYTES = 1_000_000
 #: Rows whose votes are counted together; loops over 64 are too short for their overhead.
 VOTE_ROWS = 128
 #: Operations per row and update, for the decision whether threads are worth their start.

@@ -62,7 +62,7 @@ def test_the_sum_is_that_over_all_points(kernel, columns, outputs):
 @pytest.mark.parametrize("outputs", [(), (2,), (9,)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_highest_degree_need_not_be_made(kernel, outputs, dtype, monkeypatch):
-    monkeypatch.setattr("mercer.tuning.COPIED_NUMBERS", 100)
+    monkeypatch.setattr("mercer.tuning.CACHE_ELEMENTS", 100)
     Z, X = (rows.astype(dtype) for rows in drawn(4))
     coef = rng.normal(size=(len(Z), *outputs))
     f, many = KernelExpansion(kernel, Z, coef), int(np.prod(outputs)) > tuning.FEW_OUTPUTS

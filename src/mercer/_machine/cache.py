@@ -51,22 +51,17 @@ def is_trusted(folder: Path) -> bool:
         return True
     try:
         resolved = folder.resolve(strict=True)
-        return _only_ours(resolved) and all(_cannot_be_moved(p) for p in resolved.parents)
+        return _is_ours(resolved) and all(_is_ours(p, shared=True) for p in resolved.parents)
     except (OSError, RuntimeError):
         return False
 
 
-def _only_ours(folder: Path) -> bool:
+def _is_ours(folder: Path, shared: bool = False) -> bool:
+    """Whether others write nothing here; in a `shared` parent, nothing but their own (/tmp)."""
     status = folder.lstat()
     mine = status.st_uid in (SYSTEM, os.geteuid())
-    return stat.S_ISDIR(status.st_mode) and mine and not status.st_mode & 0o022
-
-
-def _cannot_be_moved(parent: Path) -> bool:
-    """Others may write to a parent only where they can touch nothing but their own (/tmp)."""
-    status = parent.lstat()
-    trusted = status.st_uid in (SYSTEM, os.geteuid())
-    return trusted and (not status.st_mode & 0o022 or bool(status.st_mode & stat.S_ISVTX))
+    alone = not status.st_mode & 0o022 or (shared and bool(status.st_mode & stat.S_ISVTX))
+    return stat.S_ISDIR(status.st_mode) and mine and alone
 
 
 def _wanted() -> Path | None:

@@ -160,6 +160,3 @@ def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
     """Names with commas, the first so many, and how many more there are."""
     rest = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(map(str, names[:most])) + rest
-
-
-__all__ = ["as_floats", "column_type", "find_types", "listed", "typed"]

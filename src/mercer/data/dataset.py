@@ -204,6 +204,3 @@ class Dataset:
             detail = f"{len(np.unique(self.y))} classes" if self.task == "classification" else ""
             lines.append(f"target {self.target!r}: {self.task} {detail}".rstrip())
         return "\n".join([*lines, *self.notes])
-
-
-__all__ = ["Dataset", "Note"]

@@ -287,6 +287,3 @@ def guess_format(path: Path) -> str:
         f"the name {path.name!r} does not say what the file is; give the format "
         f"({', '.join(FORMATS)})"
     )
-
-
-__all__ = ["FORMATS", "Format", "guess_format", "load", "register_format"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from email.message import Message
@@ -14,7 +13,7 @@ from mercer._arrays import as_pandas, is_sparse, pandas
 from mercer._suggest import suggest
 from mercer.data.columns import find_types, listed, typed
 from mercer.data.dataset import Dataset, Note, Pair
-from mercer.data.schema import DataError, Schema
+from mercer.data.schema import DataError, Schema, refuse_doubled
 from mercer.data.targets import for_task, guess_task, read_targets, whole_numbers
 
 
@@ -138,10 +137,7 @@ def from_frame(
     if not len(frame):
         raise DataError(f"{title} has no rows")
     names = [str(c) for c in frame.columns]
-    doubled = sorted(n for n, times in Counter(names).items() if times > 1)
-    if doubled:
-        shown = ", ".join(map(repr, doubled[:5]))
-        raise DataError(f"{title} has columns with the same name: {shown}")
+    refuse_doubled(names, title)
     frame = frame.set_axis(names, axis=1)
     if target is not None and y is None:
         frame, y = _taken_out(frame, target, said)
@@ -211,6 +207,3 @@ def _without_text(found: Dataset, types: dict[str, str]) -> Dataset:
     schema = Schema("strings", (text,), ("text",), found.target)
     X = frame[text].fillna("").tolist()
     return replace(found, X=X, kind="strings", notes=tuple(notes), schema=schema)
-
-
-__all__ = ["as_frame", "is_frame", "make"]

@@ -10,8 +10,9 @@ from mercer._examples import count, take
 from mercer._plugins import load_plugins
 from mercer.data.formats import FORMATS, guess_format, load
 from mercer.data.making import as_frame
-from mercer.data.rows import BLOCK, Block, open_rows, read_rows
+from mercer.data.rows import BLOCK, Block, read_rows
 from mercer.data.schema import DataError, Schema
+from mercer.data.tables import open_bytes
 
 #: Formats that are read a block at a time; the others are read whole, as for training.
 STREAMED = ("csv", "tsv", "libsvm", "fasta", "mbox")
@@ -38,7 +39,9 @@ def rows_of_file(
         if format == "csv" and schema.kind in ("strings", "mail"):
             format = None  # a table or lines: the first line tells
     if format is None or format in STREAMED:
-        with open_rows(path) as stream:
+        if path.is_dir():
+            raise DataError(f"{str(path)!r} is a folder; give a file of rows")
+        with open_bytes(path) as stream:
             yield from read_rows(stream, schema, format=format, keep=keep, width=width, block=block)
     elif format == "parquet":
         yield from _parquet(path, schema, keep, block)

@@ -13,14 +13,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from mercer._suggest import suggest
 from mercer.data.schema import WORDS, DataError, Schema
-from mercer.data.tables import DASHES, MISSING, Header, open_bytes
+from mercer.data.tables import DASHES, MISSING, Header
 from mercer.data.texts import fasta_records
 
 #: Rows in a block.
@@ -70,15 +69,6 @@ def read_rows(
         yield from _libsvm(peeked, width, block, schema.sparse)
     else:
         yield from _table(peeked, schema, format, keep, width, block)
-
-
-def open_rows(path: Path) -> BinaryIO:
-    """A file of rows as a stream, unpacked if its name ends in .gz."""
-    if not path.exists():
-        raise DataError(f"there is no file {str(path)!r}")
-    if path.is_dir():
-        raise DataError(f"{str(path)!r} is a folder; give a file of rows")
-    return open_bytes(path)
 
 
 class Peeked(io.RawIOBase):

@@ -6,6 +6,7 @@ turns raw rows (text from a CSV file, columns in any order) into what the model 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -37,6 +38,14 @@ class DataError(ValueError):
     ...     print("refused")
     refused
     """
+
+
+def refuse_doubled(names: list[str], table: str) -> None:
+    """An error where two columns have one name."""
+    doubled = sorted(n for n, times in Counter(names).items() if times > 1)
+    if doubled:
+        shown = ", ".join(map(repr, doubled[:5]))
+        raise DataError(f"{table} has columns with the same name: {shown}")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ import gzip
 import io
 import re
 import warnings
-from collections import Counter
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -16,7 +15,7 @@ from mercer._config import get_config, show_bytes
 from mercer.data.columns import column_type
 from mercer.data.dataset import Dataset, Note
 from mercer.data.making import make
-from mercer.data.schema import WORDS, DataError
+from mercer.data.schema import WORDS, DataError, refuse_doubled
 
 #: The most columns a table may have.
 MAX_COLUMNS = 100_000
@@ -131,10 +130,7 @@ class Header:
             raise DataError(f"{source} has {len(names)} columns; at most {MAX_COLUMNS} are read")
         self.named: bool = not all(_is_number(n) for n in names)
         if self.named:
-            doubled = sorted(n for n, times in Counter(names).items() if times > 1 and n.strip())
-            if doubled:
-                shown = ", ".join(map(repr, doubled[:5]))
-                raise DataError(f"{source} has columns with the same name: {shown}")
+            refuse_doubled([n for n in names if n.strip()], source)
             names = [n.strip() or f"unnamed {i}" for i, n in enumerate(names)]
         else:
             names = [f"x{i}" for i in range(len(names))]

@@ -125,6 +125,3 @@ def for_task(y: np.ndarray, task: str | None) -> tuple[np.ndarray, str]:
     if y.dtype.kind not in "biuf":
         raise DataError(f"regression needs numbers as targets, got {y.dtype}: {y[:3]!r}")
     return y.astype(np.float64), task
-
-
-__all__ = ["TASKS", "for_task", "guess_task", "read_targets", "whole_numbers"]

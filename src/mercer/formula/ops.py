@@ -377,7 +377,7 @@ for _op in (
 BUILT_IN = frozenset(OPS)
 
 
-def without_form(formula: Formula, target: str) -> list[str]:
-    """The operations from outside in a formula that came without a form for a target."""
-    outside = {node.op for node in formula.walk() if node.op in OPS} - BUILT_IN
+def without_form(operations: frozenset[str], target: str) -> list[str]:
+    """The operations that came from outside without a form for a target."""
+    outside = (operations - BUILT_IN) & OPS.keys()
     return sorted(name for name in outside if target not in OPS[name].targets)

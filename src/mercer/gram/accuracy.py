@@ -1,7 +1,7 @@
 """How a squared distance is computed so that k keeps its digits.
 
 ‖x‖² + ‖z‖² − 2x·z runs at the speed of the matrix product but cancels where x and z are close and
-far from the origin: s = ‖x − z‖² is off by up to ε max‖x‖² (`distance_error`). So: the product as
+far from the origin: s = ‖x − z‖² is off by up to ε max‖x‖² (`product_error`). So: the product as
 it is where ε max‖x‖² |∂k/∂s| is small; after centering where that helps; and else the product with
 every pair whose distance canceled (s < τ(‖x‖² + ‖z‖²)) computed again from x − z.
 
@@ -88,18 +88,13 @@ def product_error(
     norm = ends.centered if center else ends.raw
     if not math.isfinite(norm):
         return math.inf
-    return distance_error(columns, dtype) * norm * slope_between(formula, node, ends)
-
-
-def distance_error(columns: int, dtype: np.dtype) -> float:
-    """How far ‖x‖² + ‖z‖² − 2x·z may be off, relative to the larger of ‖x‖² and ‖z‖².
-
-    Random rows were off by less than 4 + √D rounding units u. Rows of one repeated number, whose
-    sums are all rounded the same way, were off by 9.7 u with 17 columns, by 59 u with 100, by 720 u
-    with 3000. float64 has the digits for them, too; float32 would have none left.
-    """
+    # Relative to the larger of ‖x‖² and ‖z‖², random rows were off by less than 4 + √D rounding
+    # units u. Rows of one repeated number, whose sums are all rounded the same way, were off by
+    # 9.7 u with 17 columns, by 59 u with 100, by 720 u with 3000. float64 has the digits for them,
+    # too; float32 would have none left.
     grows = 0.6 * columns if dtype.itemsize == 8 else math.sqrt(columns)
-    return (4.0 + grows) * float(np.finfo(dtype).eps) / 2
+    error = (4.0 + grows) * float(np.finfo(dtype).eps) / 2
+    return error * norm * slope_between(formula, node, ends)
 
 
 def choose(

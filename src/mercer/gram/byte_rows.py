@@ -67,7 +67,7 @@ class GridRows:
         center = center[self.used]
         parts = [
             self.codes[rows, : len(center)] @ center
-            for rows in cut(0, len(self.codes), tuning.COPIED_ROWS)
+            for rows in cut(0, len(self.codes), tuning.PRODUCT_ROWS)
         ]
         along = np.concatenate(parts) + self.grid.low * center.sum()
         left = self.left - along + float(center @ center)
@@ -142,7 +142,7 @@ def rows_on(grid: Grid, rows: np.ndarray, used: np.ndarray) -> GridRows | None:
 
     codes = np.zeros((len(rows), -(-len(used) // 4) * 4), dtype=np.uint8)
     most, errors, room = rounding(rows.dtype), [0.0], np.empty(len(used))
-    for part in cut(0, len(rows), tuning.COPIED_ROWS):
+    for part in cut(0, len(rows), tuning.PRODUCT_ROWS):
         some = rows[part].astype(np.float64, copy=False)
         errors.append(encode(some, used, grid.step, grid.low, most, room, codes[part]))
         if not np.isfinite(errors[-1]):

@@ -21,7 +21,6 @@ from mercer._lazy import record
 from mercer._notices import MachineWarning, warn
 from mercer._plugins import load_plugins
 from mercer.formula import Formula
-from mercer.formula.nodes import statistics
 from mercer.formula.ops import without_form
 from mercer.gram.base import Gram
 from mercer.gram.form import form_for
@@ -196,12 +195,12 @@ def has_formula(kernel: Any, target: str) -> bool:
             "computed on the CPU"
         )
         return False
-    formula = kernel if isinstance(kernel, Formula) else kernel.formula()
-    lacking = without_form(formula, target)
+    form = form_for(kernel)
+    lacking = without_form(form.operations, target)
     if lacking:
         names = ", ".join(map(repr, lacking))
         _tell_once(f"the operation {names} has no form for {target}: k is computed on the CPU")
-    return not lacking and all(node.op != "opaque" for node in statistics(formula))
+    return not lacking and "opaque" not in form.operations
 
 
 def _tell_once(message: str) -> None:

@@ -239,6 +239,11 @@ class Form:
         return compile_program(self.formula, self.by_size)
 
     @cached_property
+    def operations(self) -> frozenset[str]:
+        """The operations of the formula, those inside reductions included."""
+        return frozenset(node.op for node in self.formula.walk())
+
+    @cached_property
     def in_range(self) -> frozenset[np.dtype]:
         """The types of numbers in which no finite rows make a part of k overflow or underflow."""
         return frozenset(t for t in FLOATS if is_always_in_range(self.formula, t))

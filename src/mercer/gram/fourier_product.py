@@ -17,7 +17,7 @@ from mercer._machine.threads import single_threaded_blas, threads_for
 from mercer._tiles import Scratch, Tiling, sweep
 from mercer.formula.nodes import Input
 from mercer.gram.fourier_series import SERIES_COLUMNS, Price, Series, cheaper_series, not_below_zero
-from mercer.tuning import COPIED_NUMBERS, PANEL_ROWS, WAVE_PAIRS
+from mercer.tuning import CACHE_ELEMENTS, PANEL_ROWS, WAVE_PAIRS
 
 #: Measured on two cores, doubled.
 PRICE = Price(1.0, 20.0)
@@ -52,7 +52,7 @@ def _product(series: Series, x: np.ndarray, z: np.ndarray, V: np.ndarray) -> np.
     kind = np.result_type(V.dtype, np.complex64)
     vectors, last = V.shape[1], series.weights.shape[-1]
     shape = (vectors * series.terms // last, last)
-    step = max(1, min(PANEL_ROWS, COPIED_NUMBERS // shape[0]))
+    step = max(1, min(PANEL_ROWS, CACHE_ELEMENTS // shape[0]))
     threads = threads_for(8.0 * (len(x) + len(z)) * vectors * series.terms)
     sums = [np.zeros(shape, dtype=kind) for _ in range(threads)]
 

@@ -156,13 +156,8 @@ class HostGram(Gram):
         """Whether K is made as one tile, without a plan: sizes and the program decide."""
         program, x, z = self.program, self._x, self._z
         pairs, sources = self.shape[0] * self.shape[1], len(program.sources)
-        if (
-            pairs * self.dtype.itemsize > tuning.ONE_TILE_BYTES
-            or sources > tuning.ONE_TILE_SOURCES
-            or program.opaque
-        ):
-            return False
-        if x.is_sparse or z.is_sparse:
+        large = pairs * max(1, sources) * self.dtype.itemsize > tuning.ONE_TILE_BYTES
+        if large or program.opaque or x.is_sparse or z.is_sparse:
             return False
         widths = [m.shape[1] for m in z.matrices.values()]
         if pairs * max(widths, default=0) > tuning.SMALL_WORK:

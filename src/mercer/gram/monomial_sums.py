@@ -155,14 +155,14 @@ class MonomialSums:
 
 def _height(levels: Levels) -> int:
     """Rows whose monomials of these degrees are made at a time."""
-    return max(tuning.MONOMIAL_ROWS, tuning.COPIED_NUMBERS // levels[-1][-1].stop)
+    return max(tuning.MONOMIAL_ROWS, tuning.CACHE_ELEMENTS // levels[-1][-1].stop)
 
 
 def leaves_out(count: int, degree: int, outputs: int) -> bool:
     """Whether monomials of the highest degree are not made, of `count` monomials in all."""
     return (
         degree > 1
-        and count * tuning.MONOMIAL_ROWS > tuning.COPIED_NUMBERS
+        and count * tuning.MONOMIAL_ROWS > tuning.CACHE_ELEMENTS
         and outputs <= tuning.FEW_OUTPUTS
     )
 

@@ -100,10 +100,9 @@ def make_plan(
     per_pair += products.per_pair + sum(leaf.bytes_per_pair() for leaf in program.opaque)
     # Panels of X are copied where they are centered or sparse.
     per_row = 0 if program.fused else sum(products.widths.values()) * itemsize
-    largest = tuning.LOOP_TILE
-    if not program.fused:
-        # A matrix that is kept goes through memory anyway, and is mirrored panel by panel.
-        largest = (not dense and products.tile) or (tuning.PRODUCT_ROWS, shape[1])
+    # Beside products, a matrix that is kept goes through memory anyway, and is mirrored by panels.
+    in_cache = products.tile if program.fused or not dense else None
+    largest = in_cache or (tuning.PRODUCT_ROWS, shape[1])
     threads = settings.n_threads if work.flops + 2.0 * x.n * z.n * factor >= WORTH_FLOPS else 1
     memory = (per_pair, per_row, products.per_column)
     fitted = _fitted_tile(shape, largest, threads, left, memory)

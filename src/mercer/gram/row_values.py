@@ -11,7 +11,7 @@ from mercer._examples import count
 from mercer.formula import evaluate
 from mercer.formula.nodes import Formula, Input, set_size, statistics
 from mercer.gram.rows import Operand, panels, squared_norms
-from mercer.tuning import COPIED_ROWS
+from mercer.tuning import PRODUCT_ROWS
 
 
 def row_value(formula: Formula, operand: Operand, name: str) -> np.ndarray:
@@ -74,7 +74,7 @@ def _prepared_shift(node: Formula, operand: Operand, name: str) -> np.ndarray:
     c = center.astype(np.float64)
     matrix = operand.matrices[rows]
     # In panels: the product with a float64 vector makes a float64 copy of its rows.
-    parts = [matrix[i : i + COPIED_ROWS] @ c for i in range(0, operand.n, COPIED_ROWS)]
+    parts = [matrix[i : i + PRODUCT_ROWS] @ c for i in range(0, operand.n, PRODUCT_ROWS)]
     return np.concatenate(parts) - 0.5 * float(c @ c)
 
 

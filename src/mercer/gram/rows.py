@@ -221,15 +221,11 @@ def squared_norms(rows: Any, center: np.ndarray | None = None) -> np.ndarray:
 
 def panels(rows: Any) -> Iterator[slice]:
     """Rows of which a temporary copy is small."""
-    return cut(
-        0,
-        rows.shape[0],
-        max(1, min(tuning.COPIED_ROWS, tuning.COPIED_NUMBERS // max(1, rows.shape[1]))),
-    )
+    return cut(0, rows.shape[0], max(1, tuning.CACHE_ELEMENTS // max(1, rows.shape[1])))
 
 
-#: Statistics whose input is read as numbers.
 _DOUBLE = np.dtype(np.float64)
+#: Statistics whose input is read as numbers.
 _NUMERIC = frozenset({"dot", "sqdist", "l1", "linf", "sqnorm", "reduce"})
 
 

@@ -347,6 +347,3 @@ def check_columns(Z: Any, columns: int) -> np.ndarray:
             f"{columns} columns: one for each training example is needed"
         )
     return indices
-
-
-__all__ = ["FromFeatures", "OpaqueKernel", "Precomputed", "Similarity"]

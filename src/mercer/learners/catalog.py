@@ -299,5 +299,3 @@ for _learner in (
     ),
 ):
     register(_learner)
-
-__all__ = ["Grid", "Learner", "find", "learners", "name_of", "register", "registered", "unregister"]

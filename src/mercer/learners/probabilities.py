@@ -92,6 +92,3 @@ class CalibratedScores(ClassifierMixin, BaseEstimator):
         """From the evidence for each class."""
         made = scores @ np.asarray(self.coef, dtype=float).T + np.asarray(self.intercept)
         return np.asarray(softmax(made, axis=1))
-
-
-__all__ = ["CalibratedScores", "by_class", "evidence", "scores_of"]

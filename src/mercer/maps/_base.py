@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -113,6 +114,20 @@ def _is_numeric(X: Any) -> bool:
         except ValueError:  # examples of different lengths
             return False
     return X.dtype.kind in "biuf"
+
+
+def column_index(column: Any, names: Sequence[str], width: int) -> int:
+    """The index of a column given by index or by name."""
+    if isinstance(column, str):
+        if column not in names:
+            known = f"the columns are {list(names)}" if names else "X has no column names"
+            raise ValueError(f"there is no column {column!r}; {known}")
+        return names.index(column)
+    if isinstance(column, bool) or not isinstance(column, (int, np.integer)):
+        raise TypeError(f"a column is an index or a name, not {column!r}")
+    if not -width <= column < width:
+        raise ValueError(f"there is no column {column} in an X of {width} columns")
+    return int(column) % width
 
 
 def n_rows(X: Any) -> int:

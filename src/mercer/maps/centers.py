@@ -28,12 +28,10 @@ from mercer._linalg import add_to_diagonal, cholesky, inverse_lower, solve_lower
 from mercer._machine.threads import single_threaded_blas, threads_for
 from mercer._tiles import Scratch, Tiling, cut, sweep
 from mercer.gram import Gram
-from mercer.tuning import CHOOSING_ROWS, PANEL_ROWS
+from mercer.tuning import CHOOSING_ROWS, PANEL_ROWS, SCRATCH_BYTES
 
 #: Draws of "kmeans++" with new distances in between; more centers than that are drawn in groups.
 CENTER_DRAWS = 256
-#: Entries of K that are there at a time while scores are computed.
-SCORE_ENTRIES = 4_000_000
 
 
 @record
@@ -110,7 +108,7 @@ def leverage_scores(gram: Gram, total: float, random: np.random.RandomState) -> 
             'leverage scores: choose centers="uniform" or "kmeans++"'
         )
     scores = host(gram.diagonal()).astype(np.float64)
-    for part in cut(0, n, max(1, SCORE_ENTRIES // len(sample))):
+    for part in cut(0, n, max(1, SCRATCH_BYTES // (8 * len(sample)))):
         k = host(gram.take(rows=part, columns=sample).dense()).astype(np.float64)
         scores[part] -= np.square(solve_lower(L, k.T)).sum(axis=0)
     return np.asarray(np.maximum(scores, 0.0) / ridge)

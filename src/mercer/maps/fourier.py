@@ -17,7 +17,7 @@ from mercer._lazy import record
 from mercer._parameters import Count, Flag, check_parameters, random_from
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import KernelParams, estimator, parameter
-from mercer.maps._base import FeatureMap
+from mercer.maps._base import FeatureMap, column_index
 
 # Bochner: k(x − z) = E[cos w·(x − z)] · k(0) — frequencies w drawn from a kernel's spectrum.
 # `frequencies` is a table with one line a kernel; the rules for composites follow from the
@@ -61,16 +61,6 @@ class Draw:
             blocks.append(q * np.sign(np.diag(r)))  # the signs make Q uniform
         lengths = np.sqrt(self.random.chisquare(d, size=(self.size, 1)))
         return np.concatenate(blocks)[: self.size] * lengths
-
-    def position(self, column: int | str) -> int:
-        """The index of a column given by index or by name."""
-        if isinstance(column, str):
-            if column not in self.names:
-                raise ValueError(f"there is no column {column!r}; the columns are {self.names}")
-            return self.names.index(column)
-        if not -self.n_features <= column < self.n_features:
-            raise ValueError(f"there is no column {column}; there are {self.n_features}")
-        return column % self.n_features
 
     def only_independent(self, kernel: Any) -> None:
         if self.orthogonal:
@@ -188,7 +178,7 @@ def _(kernel: k.Normalized, draw: Draw) -> Spectrum:
 @frequencies.register
 def _(kernel: k.On, draw: Draw) -> Spectrum:
     columns = kernel.columns if isinstance(kernel.columns, tuple) else (kernel.columns,)
-    positions = [draw.position(c) for c in columns]
+    positions = [column_index(c, draw.names, draw.n_features) for c in columns]
     names = tuple(draw.names[j] for j in positions) if draw.names else ()
     mass, inner = frequencies(kernel.kernel, replace(draw, n_features=len(positions), names=names))
     rows = np.zeros((draw.size, draw.n_features))

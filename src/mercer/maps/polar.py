@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._parameters import Anything, Flag, Maybe, Number, Pair
 from mercer.kernels.estimators import estimator, parameter
-from mercer.maps._base import FeatureMap, names_in
+from mercer.maps._base import FeatureMap, column_index, names_in
 
 
 @estimator
@@ -67,7 +66,8 @@ class PolarMap(FeatureMap):
 
     def split(self, n_features: int) -> tuple[tuple[int, int], list[int]]:
         """The two columns that are turned, and those passed through, of rows of this width."""
-        first, second = (self._index(c, n_features) for c in self.columns)
+        names = list(getattr(self, "feature_names_in_", []))
+        first, second = (column_index(c, names, n_features) for c in self.columns)
         if first == second:
             raise ValueError(f"columns must be two different columns, not {self.columns!r}")
         return (first, second), [j for j in range(n_features) if j not in (first, second)]
@@ -76,20 +76,6 @@ class PolarMap(FeatureMap):
         tags = super().__sklearn_tags__()
         tags.requires_fit = False  # nothing is learned: warp(PolarMap()) works at once
         return tags
-
-    def _index(self, column: Any, n_features: int) -> int:
-        if isinstance(column, str):
-            names = list(getattr(self, "feature_names_in_", []))
-            if column not in names:
-                columns = f"the columns are {names}" if names else "X has no column names"
-                raise ValueError(f"there is no column {column!r}: {columns}")
-            return names.index(column)
-        if isinstance(column, bool) or not isinstance(column, Integral):
-            raise TypeError(f"a column is an index or a name, not {column!r}")
-        column = int(column)
-        if not -n_features <= column < n_features:
-            raise ValueError(f"there is no column {column} in an X of {n_features} columns")
-        return column % n_features
 
     def _transform(self, X: Any) -> NDArray[Any]:
         (first, second), rest = self.split(X.shape[1])

@@ -15,9 +15,7 @@ from mercer._config import check_memory
 from mercer._parameters import Count, NonNegative, random_from
 from mercer.kernels.estimators import estimator, parameter
 from mercer.maps._base import FeatureMap
-
-# Numbers in one batch of rows: the Fourier transforms of a batch stay in the cache.
-_BATCH = 1 << 17
+from mercer.tuning import CACHE_ELEMENTS
 
 
 @estimator
@@ -85,7 +83,7 @@ class TensorSketchMap(ClassNamePrefixFeaturesOutMixin, FeatureMap):
         )
         sketches = [self._sketch(*s, X.dtype) for s in zip(self.places_, self.signs_, strict=True)]
         out = np.empty((n, width), dtype=X.dtype)
-        for rows in gen_batches(n, max(1, _BATCH // width)):
+        for rows in gen_batches(n, max(1, CACHE_ELEMENTS // width)):
             product: Any = 1.0
             for columns, constant in sketches:
                 sketch = X[rows] @ columns

@@ -9,7 +9,6 @@ the even simpler first steps for one column of text and for pixels.
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -21,7 +20,7 @@ from mercer._suggest import suggest
 from mercer.data.columns import as_floats, find_types
 from mercer.data.making import as_frame as data_frame
 from mercer.data.making import is_frame
-from mercer.data.schema import convert
+from mercer.data.schema import convert, refuse_doubled
 from mercer.kernels.estimators import estimator
 
 #: What stands for a missing category; it is a category of its own.
@@ -80,9 +79,7 @@ class TableColumns(TransformerMixin, BaseEstimator):
         types = self.types
         if types is None:
             frame = as_frame(X).rename(columns=str)
-            doubled = [c for c, times in Counter(frame.columns).items() if times > 1]
-            if doubled:
-                raise ValueError(f"columns with the same name: {', '.join(map(repr, doubled[:5]))}")
+            refuse_doubled(list(frame.columns), "the table")
             types = find_types(frame)
         groups: dict[str, list[str]] = {k: [] for k in ("number", "date", "category", "text", "")}
         for name, kind in types.items():
@@ -259,6 +256,3 @@ def _texts(column: Any) -> np.ndarray:
     gone = column.isna().to_numpy()
     texts[:] = [MISSING if g else str(v) for v, g in zip(column, gone, strict=True)]
     return texts
-
-
-__all__ = ["MISSING", "CommonScale", "TableColumns", "TextColumn"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import re
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -84,20 +85,13 @@ def _svg(made: Any, name: str, **options: Any) -> Markup:
     # Letters without a fill of their own are black: let them follow the page as well.
     code = re.sub(r"<metadata>.*?</metadata>", "", code, flags=re.DOTALL)
     # Names of parts are unique in a file, not in a page of several.
-    mark = f"i{abs(hash_of(name)):x}-"
+    mark = f"i{zlib.crc32(name.encode()):x}-"  # the same in every process, unlike `hash`
     code = re.sub(r'\bid="', f'id="{mark}', code)
     code = re.sub(r'(xlink:href="|url\()#', rf"\1#{mark}", code)
     code = code.replace(
         "<svg ", f'<svg role="img" aria-label="{text(name)}" fill="currentColor" ', 1
     )
     return Markup(code.strip())
-
-
-def hash_of(name: str) -> int:
-    """The same in every process, unlike `hash`."""
-    import zlib
-
-    return zlib.crc32(name.encode())
 
 
 def picture(pixels: np.ndarray, words: str) -> Markup:

@@ -38,9 +38,10 @@ def summary(board: Any) -> str:
     """What was found, against what knowing nothing gives."""
     best, base = board.best_row, board.baseline
     what = best.name if best.rival else f"{best.learner} with the kernel below"
+    guess = "the most frequent class" if board.task == "classification" else "the mean"
     found = (
         f"Of {len(board.rows) - 1} candidates, {what} did best: {_scored(board)}. "
-        f"{_baseline(board)} reaches {with_unit(base.mean, board.metric)}."
+        f"Always guessing {guess} reaches {with_unit(base.mean, board.metric)}."
     )
     return found + _verdict(board) + _kernel_and_rival(board)
 
@@ -71,12 +72,6 @@ def _scored(board: Any) -> str:
         f"{name} {with_unit(top.score, board.metric)} (90 % interval {low} to {high}) on rows that "
         "took no part in the choice"
     )
-
-
-def _baseline(board: Any) -> str:
-    if board.task == "classification":
-        return "Always guessing the most frequent class"
-    return "Always guessing the mean"
 
 
 def _verdict(board: Any) -> str:

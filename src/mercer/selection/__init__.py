@@ -6,25 +6,8 @@ came out. `contest` is a board for people. `kernel_search` grows kernels from bu
 `parameters` learns theirs by descent.
 """
 
-from mercer.selection.board.scoreboard import OutOfFold, Row, Scoreboard
-from mercer.selection.comparison import compare
-from mercer.selection.contest import Contest
-from mercer.selection.kernel_search.alignment import alignment
-from mercer.selection.kernel_search.search import SearchResult, search_kernel
-from mercer.selection.kernel_search.tree import SearchNode, SearchTree
-from mercer.selection.parameters import Learnt, learn_parameters
+from __future__ import annotations
 
-__all__ = [
-    "Contest",
-    "Learnt",
-    "OutOfFold",
-    "Row",
-    "Scoreboard",
-    "SearchNode",
-    "SearchResult",
-    "SearchTree",
-    "alignment",
-    "compare",
-    "learn_parameters",
-    "search_kernel",
-]
+from mercer._lazy import from_stub
+
+__all__, __getattr__, __dir__ = from_stub(__name__)

@@ -235,6 +235,3 @@ def _parts_in_turn(
     growth = promised(len(found) - len(plan.parts[0][1]), len(found))
     headline = headline_of(judged, made.measure, how, made.seed, found.classes, less, growth)
     return _board(made, clock, headline)
-
-
-__all__ = ["compare"]

@@ -153,6 +153,3 @@ def named_classes(found: Dataset) -> list[Note]:
         return []
     said = "nearly every text holds the name of its own class, and of no other"
     return [Note("trap", f"{said}; kept; if new texts do not, take it out of these")]
-
-
-__all__ = ["Telling", "named_classes"]

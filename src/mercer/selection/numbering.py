@@ -55,6 +55,3 @@ def huge_numbers(values: Any) -> bool:
     known = values[np.isfinite(values)]
     whole = np.array_equal(known, np.round(known))
     return bool(len(known) and whole and np.abs(known).min() >= EXACT)
-
-
-__all__ = ["HUGE", "IDENTIFIER", "huge_numbers", "numbers_rows"]

@@ -1,9 +1,8 @@
 """What theory says, next to what happened.
 
-Radius and margin (`lengths`), bounds (`bounds`) and their table for a fitted model (`reports`), the
-widest separator of two classes (`separation`), all separators of small data sets in the plane
-(`separators`), and the lectures' derivations as functions whose lines are checked by numbers
-(`derivations`).
+Radius and margin, the widest separator of two classes and all separators of small data sets in the
+plane (`separation`), bounds (`bounds`) and their table for a fitted model (`reports`), and the
+lectures' derivations as functions whose lines are checked by numbers (`derivations`).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ TOL = 1e-5
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
     """Shards and rounds of few rows, so that small problems go through all of the loop."""
-    for name, value in {"SHARED_ROWS": 60, "SHARD_ROWS": 10, "JOINING_ROWS": 20}.items():
+    for name, value in {"EXACT_ROWS": 60, "SHARD_ROWS": 10, "JOINING_ROWS": 20}.items():
         monkeypatch.setattr(svm, name, value)
 
 
@@ -78,7 +78,7 @@ def test_regression_ends_where_one_machine_does(seed, epsilon, nu):
 @pytest.mark.parametrize("classes", [3, 6])
 @pytest.mark.parametrize("rows", [60, 1000], ids=["large pairs", "pairs as tasks"])
 def test_pairs_of_classes_vote_as_on_one_machine(classes, rows, monkeypatch):
-    monkeypatch.setattr(svm, "SHARED_ROWS", rows)
+    monkeypatch.setattr(svm, "EXACT_ROWS", rows)
     X, y, rng = _problem(3, 300, classes)
     weight = rng.uniform(0, 2, len(y)) * (rng.uniform(size=len(y)) > 0.1)
     labels = np.array(list("abcdef"))[y]

@@ -56,7 +56,7 @@ near, beside = ((700 + there(c % 26, torch.float32)) / 255 for c in (codes, othe
 check(Gaussian(0.1), near, beside, 3)
 check(Gaussian(300.0), there(codes, torch.uint8), there(others, torch.uint8), 1)
 for dtype in (torch.float16, torch.bfloat16):
-    check(Gaussian(2.0), there(apart, dtype), there(apart[:9], dtype), 1)
+    check(Gaussian(4.0), there(apart, dtype), there(apart[:9], dtype), 1)
 # Far from zero a center must be taken off, and what is left has more digits than one half.
 far = there(apart, torch.float16) + 50
 check(Gaussian(2.0), far, far[:9], 3)

@@ -115,6 +115,17 @@ FORMULAS = {
                 assert np.abs(got - K @ v).max() <= 1e-5 * K.max() * np.linalg.norm(v)
                 assert np.abs(G.dense().cpu().numpy() - K).max() <= 1e-5 * K.max()
     """,
+    "near pairs of narrow kernels, to a millionth of what is summed": """
+        X = rng.normal(size=(60, 54)).astype(np.float32)
+        Z = np.vstack([X + 0.01 * rng.normal(size=(60, 54)), rng.normal(size=(90, 54))])
+        Z, kernel = Z.astype(np.float32), Gaussian(0.2 * np.sqrt(108))
+        K = kernel(X.astype(float), Z.astype(float))
+        for c in (1, 3, 6):
+            V = rng.normal(size=(150, c)).astype(np.float32)
+            G = CudaGram(kernel, torch.tensor(X, device=DEVICE), torch.tensor(Z, device=DEVICE))
+            got = (G @ torch.tensor(V, device=DEVICE)).cpu().numpy()
+            assert (np.abs(got - K @ V) <= 1e-6 * (K @ np.abs(V))).all(), c
+    """,
     "columns one by one": """
         check(Periodic(5.0, 3.0), 4)
         check(BSpline(3, 9.0), 3)
@@ -275,21 +286,37 @@ def test_near_pairs_in_double_precision_are_computed_from_differences(rate):
     assert np.abs(gram.dense().numpy() - exact).max() <= 1e-13
 
 
-@pytest.mark.parametrize("kernel", [Gaussian(5.0), Matern(2.5, 5.0), Laplacian(0.2), Polynomial(3)])
-def test_preparing_rows_waits_for_the_device_three_times(kernel, monkeypatch):
-    """For their largest numbers, for the first ones, and for the largest row values."""
-    waits = []
-    for name in ("tolist", "item", "cpu", "__float__", "__bool__", "__int__"):
-        real = getattr(torch.Tensor, name)
+WAITS = """
+import torch
+from mercer.engines.cuda.gram import CudaGram
+from mercer.kernels import *
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+randn = lambda *shape: torch.randn(*shape, device=DEVICE)
+kernels, X, most, exact = {case}
+Z, waits = X[:200].clone(), []
+for name in ("tolist", "item", "__float__", "__bool__", "__int__"):
+    def noted(self, *args, real=getattr(torch.Tensor, name), name=name):
+        waits.append(name)
+        return real(self, *args)
+    setattr(torch.Tensor, name, noted)
+for kernel in kernels:
+    waits.clear()
+    gram = CudaGram(kernel, X, Z)
+    assert 1 <= len(waits) <= most, (kernel, waits)
+    assert bool(gram.exact) == exact
+print("checked")
+"""
 
-        def noted(self, *args, real=real, name=name):
-            waits.append(name)
-            return real(self, *args)
 
-        monkeypatch.setattr(torch.Tensor, name, noted)
-    X, Z = torch.randn(300, 30), torch.randn(200, 30)
-    CudaGram(kernel, X, Z)
-    assert 2 <= len(waits) <= 3, waits
+@pytest.mark.parametrize("case", [
+    "[Gaussian(5.0), Matern(2.5, 5.0), Laplacian(0.2), Polynomial(3)], randn(300, 30), 1, False",
+    "[Gaussian(99.0), Polynomial(2)], (99 * randn(300, 30)).to(torch.uint8), 1, True",
+    "[Gaussian(5.0)], randn(300, 30).half(), 1, True",
+    "[Gaussian(5.0)], (4 * randn(300, 30)).round() / 4, 3, True",  # its first numbers, all others
+])  # fmt: skip
+def test_preparing_rows_waits_for_the_device_once(case, run_on_device):
+    """For their largest norms; again where their first numbers look like those of a grid."""
+    run_on_device(WAITS.format(case=case))
 
 
 def test_rows_without_an_end_are_named_by_the_one_look():

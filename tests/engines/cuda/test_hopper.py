@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from mercer.kernels import Cosine, Gaussian, Laplacian, Linear, Matern, Polynomi
 
 KERNELS = {
     "gaussian": Gaussian(6.0),
-    "matern": Matern(1.5, 8.0),
+    "matern": Matern(1.5, 12.0),
     "polynomial": Polynomial(3, 1.0),
     "cosine": Cosine(),
     "sum": 0.5 * Gaussian(5.0) * Polynomial(2, 1.0) + Gaussian(9.0) + 0.1 * Linear(),
@@ -39,16 +40,16 @@ from mercer.gram.cpu.compiled import load_generated
 
 text = {text!r}
 module = load_generated(text)
-height, width, step, stages, warps = hopper._HOPPER_TILES[{key!r}]
+height, width, step, stages, warps = {tiles}
 rows = lambda n: f"tensordesc<fp16[{{n}}, {{step}}],{{block_layout(n, step)!r}}>"
 signature = dict(xh=rows(height), xl=rows(height), zh=rows(width), zl=rows(width))
 signature |= dict.fromkeys(("rx", "rz", "numbers", "diagonal", "v", "out"), "*fp32")
 signature |= dict.fromkeys(("n", "m", "height", "breadth", "length", "room"), "i32")
 signature |= dict(pairs="*i64", found="*i64")
 fixed = dict(
-    of_rows=module.of_rows, of_columns=module.of_columns, values=module.values,
-    is_near=module.is_near, without_near=module.without_near, REPAIRED={repaired},
-    KIND={key[0]!r}, SQUARE={key[0]!r} == "symmetric", KEPT={key[1]}, PARTS={key[2]},
+    of_rows=module.of_rows, of_columns=module.of_columns, distances=module.distances,
+    values=module.values, is_near=module.is_near, far=module.far, REPAIRED={repaired},
+    KIND={key[0]!r}, VECTORS=3, SQUARE={key[0]!r} == "symmetric", KEPT={key[1]}, PARTS={key[2]},
     STEPS=1 if {key[1]} else 3, STAGES=stages, num_warps=warps,
 )
 signature |= dict.fromkeys(fixed, "constexpr")
@@ -79,11 +80,13 @@ def test_the_loop_compiles_without_a_device(key, kernel):
     repaired = isinstance(kernel, Laplacian)
     gram = CudaGram(kernel, rows_of(64 if key[1] else 200, 20, 0))
     assert bool(gram.near) == repaired
-    text = render_values(gram.program, layouts_of(gram)[0], 1.0).text
+    layout = layouts_of(gram)[0]
+    text = render_values(gram.program, layout, 1.0).text
+    tiles = hopper._tiles(key[0], replace(layout, parts=key[2]), 3)
     source = Path(hopper.__file__).parents[4]
     environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
     run = subprocess.run(
-        [sys.executable, "-c", COMPILE.format(text=text, key=key, repaired=repaired)],
+        [sys.executable, "-c", COMPILE.format(text=text, key=key, tiles=tiles, repaired=repaired)],
         env=environment | {"PYTHONPATH": str(source)}, capture_output=True, text=True,
     )  # fmt: skip
     assert run.stdout.split() == ["True", "True"], run.stderr[-2000:]
@@ -137,9 +140,8 @@ def check_values(kernel, d, size=1.0):
     (layout,) = layouts_of(gram).values()
     rows = gram.program.sources[0].rows
     left, right = (
-        [p.double().cpu().numpy()[: side.n]
-         for p in prepare_products(gram, side, rows, layout, other)]
-        for side, other in ((gram._x, False), (gram._z, True))
+        [p.double().cpu().numpy()[:size] for p in parts]
+        for size, parts in zip((20, 30), prepare_products(gram, gram._x, gram._z, rows, layout))
     )
     t = left[0] @ right[0].T
     if layout.parts == 2:
@@ -192,9 +194,8 @@ def test_what_cannot_be_compiled_is_left_to_triton_and_what_ran_is_not(monkeypat
         hopper.launch(*ask)
     with pytest.warns(MachineWarning, match="a slower one is used"):
         assert hopper.launch(gram, "vector", *ask[2:]) is None
-    texts = [hopper._written(one, layouts_of(one)[0])[0].text for one in (gram, other)]
-    uses = [(kind, layout, text) for text in texts for kind in ("dense", "vector")]
-    known = [hopper._runs.get(use) for use in uses]
+    uses = [(one, kind) for one in (gram, other) for kind in ("dense", "vector")]
+    known = [hopper._runs.get(hopper._compiled(o, kind, layouts_of(o)[0])) for o, kind in uses]
     assert known == [True, False, None, None]  # of another kernel nothing is known
 
 

@@ -185,7 +185,7 @@ def test_rounding_below_zero_is_not_negative() -> None:
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Skip tiles however small the problem is."""
-    monkeypatch.setattr(tiles, "FEWEST_PAIRS", 0)
+    monkeypatch.setattr(tiles, "COMPILED_PAIRS", 0)
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3])

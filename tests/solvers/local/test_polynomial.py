@@ -87,7 +87,7 @@ def test_interpolation_on_the_line(degree: int, rng: np.random.Generator) -> Non
 
 
 def test_tiles_out_of_reach(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiles, "FEWEST_PAIRS", 0)
+    monkeypatch.setattr(tiles, "COMPILED_PAIRS", 0)
     Z, X = 30 * rng.random((2000, 2)), 30 * rng.random((300, 2))
     t = np.sin(Z[:, :1])
     W = Weights(Epanechnikov(3.0).formula(), X, Z)
@@ -249,7 +249,7 @@ def test_singular_rows_among_tiles_out_of_reach(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Points off a line by so little that the slope across it is nothing, or just determined."""
-    monkeypatch.setattr(tiles, "FEWEST_PAIRS", 0)
+    monkeypatch.setattr(tiles, "COMPILED_PAIRS", 0)
     a = 40 * rng.random((1500, 1))
     Z = np.hstack([a, a + off * rng.random((1500, 1))])
     W = Weights(kernel.formula(), Z[:200], Z)
@@ -267,7 +267,7 @@ def test_tiles_out_of_reach_weigh_nothing(
     Z, t = np.hstack([a, a + 1e-4 * rng.random((1500, 1))]), rng.normal(size=(1500, 1))
     queries = Z[np.flatnonzero(a < 10)[:8]]
     expected = fit(Epanechnikov(0.5), queries, Z, t, 1).value
-    monkeypatch.setattr(tiles, "FEWEST_PAIRS", 0)
+    monkeypatch.setattr(tiles, "COMPILED_PAIRS", 0)
     fit(Epanechnikov(0.5), queries, Z, t, 1)  # what is compiled knows the true np.empty
     monkeypatch.setattr(np, "empty", lambda shape, dtype=float: np.zeros(shape, dtype) + 1)
     np.testing.assert_allclose(fit(Epanechnikov(0.5), queries, Z, t, 1).value, expected)

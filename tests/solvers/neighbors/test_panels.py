@@ -102,7 +102,7 @@ def test_several_threads_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(5)
     Z, X = rng.normal(size=(900, 30)), rng.normal(size=(333, 30))
     monkeypatch.setattr(panels, "threads_for", lambda work: 2)
-    monkeypatch.setattr("mercer.tuning.QUERY_NUMBERS", 600)
+    monkeypatch.setattr("mercer.tuning.CACHE_ELEMENTS", 600)
     np.testing.assert_array_equal(search_panels(X, Z, 3, None)[0], sorted_distances(X, Z, 3)[0])
 
 

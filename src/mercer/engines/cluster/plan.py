@@ -14,7 +14,7 @@ from mercer._config import get_config, show_bytes
 from mercer.engines.cluster.pieces import Changed, Held, Piece
 from mercer.engines.cluster.pool import client_of
 from mercer.engines.cluster.worker import WORKER_SHARE, TaskSettings, task
-from mercer.tuning import PHI_PANEL_BYTES
+from mercer.tuning import SCRATCH_BYTES
 
 #: Rows that are computed here to estimate how long all of them take.
 TIMED = 512
@@ -64,7 +64,7 @@ class Plan:
 
     @property
     def memory(self) -> float:
-        scratch = min(PHI_PANEL_BYTES, self.workers.room / 4)
+        scratch = min(SCRATCH_BYTES, self.workers.room / 4)
         return 2.0 * self.largest * self.row_bytes + PAIR_BYTES * self.centers**2 + scratch
 
     def __str__(self) -> str:

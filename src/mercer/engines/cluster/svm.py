@@ -31,6 +31,7 @@ from mercer.engines.cluster.sums import floats
 from mercer.gram import solver_gram
 from mercer.solvers.quadratic.parallel import solve_all as solve_together
 from mercer.solvers.quadratic.problem import Quadratic, Solution, Task
+from mercer.tuning import EXACT_ROWS
 
 # --- How far the variables of a support vector machine are from optimal: LIBSVM's conditions ------
 
@@ -86,8 +87,6 @@ def _center(values: np.ndarray, up: np.ndarray, low: np.ndarray) -> float:
     return float(top if np.isfinite(top) else bottom if np.isfinite(bottom) else 0.0)
 
 
-#: Rows of a problem that one task solves, and of a shard of a larger one.
-SHARED_ROWS = 20_000
 #: Small problems go into TASKS tasks, or into as many as have TASK_ROWS rows each.
 TASKS, TASK_ROWS = 64, 2000
 #: The gap to which a shard is solved: enough to identify its support vectors.
@@ -108,7 +107,7 @@ def solve_all(
 ) -> tuple[Sequence[Solution], bool]:
     """Solve as `mercer.solvers.quadratic.parallel.solve_all`, of rows in chunks."""
     results: dict[int, Solution] = {}
-    small = [i for i in range(len(tasks)) if len(tasks[i].rows) <= SHARED_ROWS]
+    small = [i for i in range(len(tasks)) if len(tasks[i].rows) <= EXACT_ROWS]
     sizes = [len(tasks[i].rows) for i in small]
     # How many problems a task solves does not depend on the workers.
     batches = [small[part] for part in runs(sizes, max(TASK_ROWS, sum(sizes) // TASKS))]
@@ -195,7 +194,7 @@ def _shards(linear: np.ndarray) -> list[np.ndarray]:
     >>> [shard.tolist() for shard in _shards(np.repeat([1.0, -1.0], 15_000))][0][:3]
     [0, 2, 4]
     """
-    count = -(-len(linear) // SHARED_ROWS)
+    count = -(-len(linear) // EXACT_ROWS)
     shards = np.array_split(np.arange(len(linear)), count)
     means = np.array([linear[index].mean() for index in shards])
     if np.abs(means - linear.mean()).max() <= SHARDS_ALIKE * linear.std():

@@ -22,7 +22,7 @@ from mercer._tiles import Scratch, cut
 from mercer.engines.cuda import fourier_product
 from mercer.engines.cuda.half_precision import Exact
 from mercer.engines.cuda.memory import clear_errors, device_limit
-from mercer.engines.cuda.methods import Choice, Largest, look
+from mercer.engines.cuda.methods import Choice, Largest
 from mercer.engines.cuda.near_pairs import Near
 from mercer.engines.cuda.ops import STEP_NUMBERS, apply_steps, computed_in
 from mercer.engines.cuda.rows import DeviceSide, largest_of, row_vector, to_device
@@ -35,7 +35,7 @@ from mercer.engines.cuda.triton_launch import (
 )
 from mercer.formula import Formula, at_diagonal, simplify
 from mercer.formula.nodes import ROOT, Input
-from mercer.gram.accuracy import BY_SIZE, Method, needs_double
+from mercer.gram.accuracy import Method, needs_double
 from mercer.gram.base import (
     Body,
     Gram,
@@ -90,6 +90,8 @@ class CudaGram(DeviceGram):
     series: list[Series] | None = None
     program: Program
     near: dict[Input, Near]
+    #: How strictly distances were chosen; see `methods.LEVELS`.
+    level: int = 0
 
     def __init__(self, kernel: Kernel | Formula, X: Any, Z: Any = None) -> None:
         self.kernel: Kernel | Formula = kernel
@@ -134,13 +136,16 @@ class CudaGram(DeviceGram):
         a = DeviceSide(x.shape[0], left or {ROOT: x}, centers, x)
         b = DeviceSide(other.shape[0], right or {ROOT: other}, centers, other)
         b.cache = a.cache if z is None else b.cache
-        chosen = Choice(self.formula, a, b, self.precision, self.torch_dtype)
+        self._choose(a, b)
+        return a, b
+
+    def _choose(self, a: DeviceSide, b: DeviceSide) -> None:
+        chosen = Choice(self.formula, a, b, self.precision, self.torch_dtype, self.level)
         self.methods: dict[Input, Method] = chosen.methods
         self.exact: dict[Input, Exact] = chosen.exact
         #: The largest norms of the rows about their centers.
         self.largest: dict[Input, Largest] = chosen.largest
         self._prepare(a, b, chosen.below)
-        return a, b
 
     def _prepare(self, a: DeviceSide, b: DeviceSide, below: dict[Input, float]) -> None:
         """Find the program of the methods, and the row values that it reads."""
@@ -154,22 +159,33 @@ class CudaGram(DeviceGram):
             for side, wanted in zip("xz", formulas, strict=True):
                 wanted.append(prepared_norm(side, key))
         sides = list(zip((a, b), formulas, strict=True))
-        values = {f: row_vector(f, rows) for rows, wanted in sides for f in wanted}
+        for rows, wanted in sides:
+            norms = {i: f.value[1] for i, f in enumerate(wanted) if f.op == "prepared_norm"}
+            kept = {i: rows.cache.get(("whole norms", key)) for i, key in norms.items()}
+            rows.whole = {i: whole for i, whole in kept.items() if whole is not None}
+        values = {
+            f: row_vector(f, rows)
+            for rows, wanted in sides
+            for i, f in enumerate(wanted)
+            if i not in rows.whole
+        }
         #: The largest row value of each formula, by size.
         self.tops: dict[Formula, float] = largest_of(values)
         for rows, wanted in sides:
-            rows.values = tuple(values[f].to(self.torch_dtype) for f in wanted)
+            rows.values = tuple(
+                rows.whole[i][: rows.n] if i in rows.whole else values[f].to(self.torch_dtype)
+                for i, f in enumerate(wanted)
+            )
 
-    def by_differences(self, x: DeviceSide, z: DeviceSide) -> CudaGram:
-        """K of these rows, every distance that needs it computed from differences."""
-        centers = {key: None if key in self.near else c for key, c in x.centers.items()}
-        gram = self.between(*(DeviceSide(s.n, s.matrices, centers, s.raw) for s in (x, z)))
+    def with_fewer_near(self, x: DeviceSide, z: DeviceSide) -> CudaGram:
+        """K of these rows where too many pairs are near: closer ones only, or differences."""
+        centers: dict[Input, torch.Tensor | None] = {}
+        a, b = (DeviceSide(s.n, s.matrices, centers, s.raw) for s in (x, z))
+        gram = self.between(a, b)
         gram.square, gram.shared = self.square and x is self._x and z is self._z, {}
-        gram.largest = look(gram._x, gram._z)
-        gram.methods = {
-            key: BY_SIZE if key in self.near else method for key, method in self.methods.items()
-        }
-        gram._prepare(gram._x, gram._z, {})
+        b.cache = a.cache if gram.square else b.cache
+        gram.level = self.level + 1
+        gram._choose(a, b)
         return gram
 
     # --- numbers -------------------------------------------------------------------------------
@@ -211,7 +227,7 @@ class CudaGram(DeviceGram):
         if not relative and (series := fourier_product.series_of(self, V.shape[1])):
             return fourier_product.product(self, series, V)
         diagonal = self.diagonal_tensor() if self.square else None
-        if not usable(self) or blocks_serve(self, V.shape[1]):
+        if not usable(self) or blocks_serve(self, V, diagonal):
             return self._in_blocks(V, diagonal)
         symmetric = self.square and V.shape[1] == 1
         if symmetric and not torch.are_deterministic_algorithms_enabled():

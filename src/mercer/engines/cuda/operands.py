@@ -13,6 +13,7 @@ from typing import Any, Final
 import torch
 
 from mercer.engines.cuda.folding import Fold, folds_of
+from mercer.engines.cuda.rows import extended, whole_tiles
 from mercer.engines.cuda.triton_source import ProductLayout
 from mercer.formula.nodes import Input
 
@@ -20,12 +21,12 @@ from mercer.formula.nodes import Input
 PACKED_COLUMNS: Final = 64 // 3
 #: Rows this narrow do so in every precision: the three fit the smallest product there is.
 NARROW_COLUMNS: Final = 16 // 3
+#: Columns that a loop without a product takes one by one from registers.
+FEW_COLUMNS: Final = 8
 #: Columns of K that one block of threads fills, or of one triangle that it multiplies, at most.
 _LONGEST_SPAN, TRIANGLE_LENGTH = 4096, 16384
 #: Blocks that keep every processor of an H200 busy, for K itself and for its products.
 _FEW_BLOCKS, _BLOCKS = 264, 1056
-#: Operands are padded to a multiple of the tallest and widest tile.
-PADDING: Final = 256
 
 
 def layouts_of(gram: Any) -> dict[int, ProductLayout]:
@@ -90,17 +91,19 @@ def scale_of(gram: Any, rows: Input, fold: Fold | None) -> float:
 
 
 def prepare_products(
-    gram: Any, side: Any, rows: Input, layout: ProductLayout, right: bool
-) -> tuple[torch.Tensor, ...]:
-    """The half-precision parts of one operand's rows, padded with zeros."""
-    key = ("parts", rows, layout, right)
-    if key not in side.cache:
+    gram: Any, x: Any, z: Any, rows: Input, layout: ProductLayout
+) -> tuple[tuple[torch.Tensor, ...], tuple[torch.Tensor, ...]]:
+    """The half-precision parts of both operands' rows, padded with zeros, and kept with them."""
+    keys = [(side, ("parts", rows, layout, right)) for side, right in ((x, False), (z, True))]
+    missing = [(side, key[-1]) for side, key in keys if key not in side.cache]
+    if missing:
         from mercer.engines.cuda.split import split
 
-        scale = scale_of(gram, rows, layout.fold)
-        height = whole_tiles(side.n) + PADDING
-        side.cache[key] = split(side, rows, layout, right, scale, height)
-    return side.cache[key]  # type: ignore[no-any-return]
+        found = split(missing, rows, layout, scale_of(gram, rows, layout.fold))
+        for (side, right), parts in zip(missing, found, strict=True):
+            side.cache["parts", rows, layout, right] = parts
+    left, right = (side.cache[key] for side, key in keys)
+    return left, right
 
 
 def dense_length(panels: int, m: int, width: int) -> int:
@@ -118,7 +121,7 @@ def product_length(panels: int, m: int, width: int) -> int:
 def output_of(
     kind: str, pairs: tuple[int, int], panels: int, width: int, V: Any, columns: int, device: Any
 ) -> tuple[torch.Tensor, torch.Tensor | None, int]:
-    """The result, V padded to whole tiles, and the columns of K that one block walks.
+    """The result, V (of many vectors up to whole tiles), and the columns that one block walks.
 
     `columns`: those of V with its padding; None for V stands for K itself.
     """
@@ -128,22 +131,12 @@ def output_of(
         return out, None, dense_length(panels, m, width)
     if kind == "symmetric":
         out = torch.zeros(n, dtype=torch.float32, device=device)
-        return out, filled(V, 1), TRIANGLE_LENGTH
+        return out, V.contiguous(), TRIANGLE_LENGTH
     # Blocks that share a panel have sums of their own, which are added afterwards.
     length = product_length(panels, m, width)
-    shape = (-(-m // length), n, *(() if kind == "vector" else (columns,)))
+    shape = (-(-m // length), *((V.shape[1], n) if kind == "vector" else (n, columns)))
     out = torch.empty(shape, dtype=torch.float32, device=device)
-    return out, filled(V, 1 if kind == "vector" else columns), length
-
-
-def whole_tiles(n: int) -> int:
-    return -(-n // PADDING) * PADDING
-
-
-def extended(vector: torch.Tensor) -> torch.Tensor:
-    """Row values up to whole tiles; the last one is repeated, so that k stays finite there."""
-    extra = whole_tiles(len(vector)) - len(vector)
-    return torch.cat([vector, vector[-1:].expand(extra, *vector.shape[1:])]).contiguous()
+    return out, V.T.contiguous() if kind == "vector" else filled(V, columns), length
 
 
 def filled(V: torch.Tensor, width: int) -> torch.Tensor:

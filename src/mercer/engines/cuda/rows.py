@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cache
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -26,8 +29,36 @@ from mercer.formula.inputs import numeric
 from mercer.formula.nodes import Input, set_size, statistics
 from mercer.gram.row_values import over_sets, row_weights
 
-#: Rows that the center is the mean of.
-SOME = 4096
+#: Rows of Z that the center is the mean of.
+SOME: Final = 16
+
+
+#: Operands are padded to a multiple of the tallest and widest tile.
+PADDING: Final = 256
+
+
+def whole_tiles(n: int) -> int:
+    return -(-n // PADDING) * PADDING
+
+
+def extended(vector: torch.Tensor) -> torch.Tensor:
+    """Row values up to whole tiles; the last one is repeated, so that k stays finite there."""
+    extra = whole_tiles(len(vector)) - len(vector)
+    return torch.cat([vector, vector[-1:].expand(extra, *vector.shape[1:])]).contiguous()
+
+
+@cache
+def has_triton() -> bool:
+    return importlib.util.find_spec("triton") is not None
+
+
+def interpreted() -> bool:
+    return os.environ.get("TRITON_INTERPRET") == "1"
+
+
+def runs_on(device: torch.device) -> bool:
+    """Whether Triton's kernels run there: on a GPU, or under its interpreter."""
+    return device.type == "cuda" or interpreted()
 
 
 @dataclass
@@ -40,6 +71,8 @@ class DeviceSide:
     raw: Any
     values: tuple[torch.Tensor, ...] = ()
     cache: dict[Any, Any] = field(default_factory=dict)
+    #: Row values up to whole tiles, by their place.
+    whole: dict[int, torch.Tensor] = field(default_factory=dict)
 
     def take(self, index: Any) -> DeviceSide:
         """Some of the rows; a run of them shares what was prepared for all."""
@@ -88,6 +121,12 @@ class DeviceSide:
             ]
             self.cache[key] = (parts[0] if len(parts) == 1 else torch.cat(parts)).square_()
         return self.cache[key]  # type: ignore[no-any-return]
+
+    def padded(self, i: int) -> torch.Tensor:
+        """Row values up to whole tiles."""
+        if i not in self.whole:
+            self.whole[i] = extended(self.values[i])
+        return self.whole[i]
 
     def middle(self, rows: Input, dtype: torch.dtype) -> torch.Tensor:
         """About the mean of the rows, from `SOME` of them."""
@@ -172,6 +211,9 @@ def _row_statistic(node: Formula, side: DeviceSide) -> torch.Tensor:
     plain = node.op == "sqnorm" and side.centers.get(node.value[1]) is None
     if plain or node.op == "prepared_norm":
         return side.norms(node.value[1])
+    along = side.cache.get(("along", node.value[1])) if node.op == "prepared_shift" else None
+    if along is not None:
+        return along  # type: ignore[no-any-return]
     return torch.cat([_of_some_rows(node, side.take(part)) for part in side.chunks()])
 
 

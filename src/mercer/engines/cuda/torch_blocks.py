@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from mercer._tiles import cut
-from mercer.engines.cuda.ops import differences, evaluate_torch
+from mercer.engines.cuda.ops import differences, evaluate_torch, widened
 from mercer.engines.cuda.rows import DeviceSide, squared_norms
 from mercer.formula import Formula
 
@@ -64,16 +64,22 @@ def _distances(gram: Any, node: Formula, x: DeviceSide, z: DeviceSide) -> torch.
 
 def values_of_pairs(
     gram: Any, x: DeviceSide, z: DeviceSide, i: torch.Tensor, j: torch.Tensor
-) -> torch.Tensor:
-    """k of row i of x and row j of z, for indices of the same length."""
-    known: dict[Formula, Any] = {}
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """k of row i of x and row j of z, for indices of the same length, and what a kernel counts for
+    them before they are mended."""
+    exact: dict[Formula, Any] = {}
+    counted: dict[Formula, Any] = {}
     for at, source in enumerate(gram.program.sources):
+        name = Formula("tile", value=at)
         if source.kind == "product":
             tile = (x.centered(source.rows)[i] * z.centered(source.rows)[j]).sum(1)
         else:
-            a, b = x.numbers(source.rows)[i], z.numbers(source.rows)[j]
+            a, b = (widened(s.matrices[source.rows][k]) for s, k in ((x, i), (z, j)))
             plain = source.node.op == "sqdist"
             tile = squared_norms(a - b) if plain else differences(source.node, a, b, True)
-        known[Formula("tile", value=at)] = tile
-    rows = [v[i] for v in x.values]
-    return torch.zeros_like(rows[0]) + _epilogue(gram, known, rows, [v[j] for v in z.values])
+        exact[name] = counted[name] = tile
+        if source.kind == "repaired":
+            counted[name] = torch.full_like(tile, 2 * gram.near[source.rows].below)
+    own, others = [v[i] for v in x.values], [v[j] for v in z.values]
+    k, before = (_epilogue(gram, tiles, own, others) for tiles in (exact, counted))
+    return torch.zeros_like(tile) + k, before

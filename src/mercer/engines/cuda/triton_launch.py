@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
-import os
-from functools import cache
 from typing import Any
 
 import torch
 
 from mercer.engines.cuda import hopper, near_pairs
 from mercer.engines.cuda.operands import (
-    extended,
+    FEW_COLUMNS,
     layouts_of,
     output_of,
     prepare_products,
     scale_of,
     transposed,
-    whole_tiles,
 )
+from mercer.engines.cuda.rows import extended, has_triton, interpreted, runs_on, whole_tiles
 from mercer.engines.cuda.triton_source import (
     ProductLayout,
     Rendered,
@@ -32,24 +29,17 @@ from mercer.gram.cpu.compiled import load_generated
 MAX_VECTORS = 64
 #: Parts times columns from which several vectors are multiplied by blocks of K; see `blocks_serve`.
 WIDE_PRODUCT = 512
-#: Columns that a loop without a product takes one by one from registers.
-FEW_COLUMNS = 8
 
 
 def usable(gram: Any) -> bool:
     """Whether a generated kernel can serve: float32, Triton at hand, all operations known."""
     if gram.torch_dtype != torch.float32 or not gram.generated:
         return False
-    if not (gram.device.type == "cuda" or _interpreted()):
+    if not runs_on(gram.device):
         return False
     if "usable" not in gram.shared:
         gram.shared["usable"] = has_triton() and renderable(gram.program)
     return bool(gram.shared["usable"])
-
-
-@cache
-def has_triton() -> bool:
-    return importlib.util.find_spec("triton") is not None
 
 
 def describe(gram: Any) -> tuple[str, str]:
@@ -78,7 +68,7 @@ def _written(
     gram: Any, layouts: dict[int, ProductLayout], kind: str, ptx: bool | None = None
 ) -> Rendered:
     """The source of one kind of use."""
-    ptx = not _interpreted() if ptx is None else ptx
+    ptx = not interpreted() if ptx is None else ptx
     return render(gram.program, tuple(layouts.items()), kind, ptx, _few_columns(gram))
 
 
@@ -87,10 +77,6 @@ def _few_columns(gram: Any) -> tuple[tuple[int, int], ...]:
     sources = enumerate(gram.program.sources)
     widths = {i: gram._x.matrices[s.rows].shape[1] for i, s in sources if s.kind == "direct"}
     return tuple((i, width) for i, width in widths.items() if width <= FEW_COLUMNS)
-
-
-def _interpreted() -> bool:
-    return os.environ.get("TRITON_INTERPRET") == "1"
 
 
 def launch(
@@ -103,10 +89,13 @@ def launch(
             parts = V.split(MAX_VECTORS, dim=1)
             return torch.cat([launch(gram, kind, x, z, p, diagonal) for p in parts], dim=1)
     layouts = layouts_of(gram)
+    if few_vectors(gram, V, diagonal):
+        kind = "vector"
     if hopper.serves(gram, kind, layouts, diagonal):
         result = hopper.launch(gram, kind, x, z, V, diagonal, layouts[0])
         if result is not None:
             return result
+        kind = "vectors" if V is not None and V.shape[1] > 1 else kind
     written = _written(gram, layouts, kind)
     kernel = load_generated(written.text).kernel
     operands = _operands(gram, written, x, z)
@@ -118,8 +107,8 @@ def launch(
 def _operands(gram: Any, written: Rendered, x: Any, z: Any) -> list[Any]:
     """Arguments of both operands: rows for every statistic, then row values."""
     operands = [o for i in range(len(gram.program.sources)) for o in _sides(gram, i, x, z)]
-    operands += [extended(x.values[i]) for i in written.row_x]
-    return operands + [extended(z.values[i]) for i in written.row_z]
+    operands += [x.padded(i) for i in written.row_x]
+    return operands + [z.padded(i) for i in written.row_z]
 
 
 def _sides(gram: Any, i: int, x: Any, z: Any) -> list[Any]:
@@ -129,18 +118,24 @@ def _sides(gram: Any, i: int, x: Any, z: Any) -> list[Any]:
         columns = x.matrices[source.rows].shape[1]
         return [transposed(x, source.rows), transposed(z, source.rows), columns]
     layout = layouts_of(gram)[i]
-    left = prepare_products(gram, x, source.rows, layout, False)
-    right = prepare_products(gram, z, source.rows, layout, True)
+    left, right = prepare_products(gram, x, z, source.rows, layout)
     both = [part for pair in zip(left, right, strict=True) for part in pair]
     return both + ([scale_of(gram, source.rows, layout.fold) ** -2] if layout.scaled else [])
 
 
-def blocks_serve(gram: Any, vectors: int) -> bool:
+def few_vectors(gram: Any, V: torch.Tensor | None, diagonal: Any) -> bool:
+    """Whether K V of several vectors is one run of the loop that Hopper has for one."""
+    few = V is not None and 1 < V.shape[1] <= hopper.FEW_VECTORS
+    return few and hopper.serves(gram, "vector", layouts_of(gram), diagonal)
+
+
+def blocks_serve(gram: Any, V: torch.Tensor, diagonal: Any) -> bool:
     """Whether K V of several vectors is faster from blocks of K: wide rows, where K has a loop of
     its own for Hopper, and writing it costs little beside. PyTorch must not round products."""
     layouts = layouts_of(gram)
     return (
-        vectors > 1
+        V.shape[1] > 1
+        and not few_vectors(gram, V, diagonal)
         and gram.torch_dtype == torch.float32
         and hopper.serves(gram, "dense", layouts, None)
         and layouts[0].width * layouts[0].parts >= WIDE_PRODUCT
@@ -167,6 +162,7 @@ def _run(
     targets: list[Any] = [torch.zeros(1, device=device) if diagonal is None else extended(diagonal)]
     vectors = 1 if V is None else V.shape[1]
     padded = max(16, 1 << (vectors - 1).bit_length())
+    options["num_warps"] = max(options["num_warps"], padded // 8)  # they share the sums
     out, filled, length = output_of(kind, pairs, panels, width, V, padded, device)
     targets += [out] if filled is None else [filled, out]
     grid = (panels, -(-m // length))
@@ -180,7 +176,7 @@ def _run(
     if kind == "symmetric":
         return out[:, None]
     total = out.sum(0) if out.shape[0] > 1 else out[0]
-    return total[:, None] if kind == "vector" else total[:, :vectors]
+    return total.T if kind == "vector" else total[:, :vectors]
 
 
 def current(device: torch.device) -> Any:

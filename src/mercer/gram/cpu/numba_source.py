@@ -311,16 +311,14 @@ class Writer:
                 arguments = [names[id(a)] for a in node.args]
                 if node.op == "pow":
                     lines += power_statements(name, arguments[0], node.value, "ONE")
-                elif node.op == "exp2" and self._never_positive(node.args[0]):
+                elif node.op == "exp2" and (
+                    sign_of(node.args[0], self._sign_of_leaf) & Sign.NEVER_POSITIVE
+                ):
                     lines.append(f"{name} = exp2_down({arguments[0]})")
                 else:
                     lines.append(f"{name} = {numba_form(node.op)(*arguments)}")
                 names[id(node)] = name
         return names[id(formula)]
-
-    def _never_positive(self, node: Formula) -> bool:
-        """Whether a value is ≤ 0 for every pair, seen from its form alone."""
-        return bool(sign_of(node, self._sign_of_leaf) & Sign.NEVER_POSITIVE)
 
     def _sign_of_leaf(self, node: Formula) -> Sign:
         far = node.op == "tile" and self.program.sources[node.value].node.op in DISTANCES
@@ -328,7 +326,7 @@ class Writer:
 
     def _tile(self, i: int) -> str:
         if i in self.widths:
-            return f"s{i}" if self.widths[i] <= UNROLL else f"a{i}[t]"
+            return f"s{i}" if i in self._written_out() else f"a{i}[t]"
         # The first matrix is made in place of the result.
         return "row[t]" if i == self.tiles[0] else f"t{i}[t]"
 

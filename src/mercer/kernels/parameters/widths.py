@@ -273,6 +273,3 @@ def as_width(check: Check | None) -> Chosen | None:
     if isinstance(check, Maybe):
         check = check.check
     return cast(Chosen, check) if hasattr(check, "chosen") else None
-
-
-__all__ = ["GAMMA", "SIZE", "WORDS", "Chosen", "Meaning", "Spread", "Width", "as_width"]

@@ -346,6 +346,3 @@ def _given_alpha(alpha: Any, n: int, outputs: int) -> tuple[np.ndarray, np.ndarr
         )
     chosen = np.flatnonzero(given.any(axis=1))
     return chosen, given[chosen]
-
-
-__all__ = ["KernelPerceptron"]

@@ -99,7 +99,7 @@ validation_fraction, n_iter_no_change, class_weight, shuffle, random_state
 
     def _begin(self, X: Any, y: Any, coef: Any, random: Any) -> None:
         self._fit_map(X, y)
-        shape = (self._memory.rule.outputs, self._width(X))
+        shape = (self._memory.rule.outputs, self._phi(take(X, slice(0, 1))).shape[1])
         given = np.zeros(shape) if coef is None else np.atleast_2d(np.asarray(coef, dtype=float))
         if given.shape != shape or not np.isfinite(given).all():
             raise ValueError(
@@ -157,9 +157,6 @@ validation_fraction, n_iter_no_change, class_weight, shuffle, random_state
         if phi.ndim != 2 or len(phi) != n_rows(X):
             raise ValueError(f"feature_map gave shape {phi.shape} for {n_rows(X)} rows")
         return phi if phi.dtype.kind == "f" else phi.astype(np.float64)
-
-    def _width(self, X: Any) -> int:
-        return int(self._phi(take(X, slice(0, 1))).shape[1])
 
     # --- predictions, teaching --------------------------------------------------------------
 

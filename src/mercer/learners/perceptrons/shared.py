@@ -141,11 +141,6 @@ class PerceptronBase(ClassifierMixin):
         margin, rate = float(self.margin), float(self.learning_rate)
         return Rule(outputs, ranked, self.tie == "first", margin, rate, bool(self.fit_intercept))
 
-    def _schedule(self: Any, examples: Any, random: Any, weights: Any = None) -> Schedule:
-        order = random if self.shuffle else None
-        examples = with_weight(examples, weights)
-        return Schedule(examples, float(self.epochs), order, self._most_updates(), weights)
-
     def _most_updates(self) -> float:
         return math.inf if self.max_updates is None else int(self.max_updates)
 
@@ -209,7 +204,9 @@ class PerceptronBase(ClassifierMixin):
         rule, random = self._rule(), random_from(self.random_state)
         examples, held = self._hold_out(y, random)
         held = None if held is None else with_weight(held, weights)
-        schedule = self._schedule(examples, random, weights)
+        examples, order = with_weight(examples, weights), random if self.shuffle else None
+        epochs, most = float(self.epochs), self._most_updates()  # type: ignore[attr-defined]
+        schedule = Schedule(examples, epochs, order, most, weights)
         self._memory = Memory(rule, self.averaging, given_bias(intercept, rule.outputs))
         start = self._begin(X, y, given, random)
         outcome, journal = self._learn(X, labels, schedule, held, start)

@@ -18,12 +18,10 @@ from mercer._tiles import Scratch, Tiling, cut
 from mercer.expansion import KernelExpansion
 from mercer.gram import HOST, Gram
 from mercer.kernels import Kernel
-from mercer.tuning import SMALL_BLOCK_ROWS
+from mercer.tuning import CACHE_ELEMENTS, SMALL_BLOCK_ROWS
 
 #: Classes from which this pays: with fewer, one product with all columns is faster.
 MANY_CLASSES = 20
-#: Numbers of K that are made at a time; they are turned into votes before the next.
-PANEL_NUMBERS = 1 << 18
 
 
 class PairExpansion(KernelExpansion):
@@ -101,7 +99,7 @@ class PairExpansion(KernelExpansion):
         """`answer` of all rows of K, some at a time, which stay in the cache of a core."""
         n, m = gram.shape
         threads = threads_for(gram.cost.flops + 2.0 * n * self.dual_coef.size)
-        height = min(max(SMALL_BLOCK_ROWS, PANEL_NUMBERS // m), -(-n // threads))
+        height = min(max(SMALL_BLOCK_ROWS, 4 * CACHE_ELEMENTS // m), -(-n // threads))
         height = max(1, min(height, gram.limit_bytes // 4 // self._bytes_per_row))
         parts: dict[int, np.ndarray] = {}
 
@@ -116,7 +114,11 @@ class PairExpansion(KernelExpansion):
         """Pair (i, j): the sum over support vectors of i, by j's row, and of j, by i's row."""
         asarray = np.asarray if place is None else place.asarray
         classes = len(self.n_support)
-        found = self._sums(K, scratch) if place is None else self._sums_at(K, place)
+        if place is None:
+            found = self._sums(K, scratch)
+        else:
+            dual = place.asarray(self.dual_coef, dtype=K.dtype)
+            found = place.xp.stack([dual[:, own] @ K[:, own].T for own in self._own])
         sums = found.reshape(classes * (classes - 1), -1)
         first, second = self._pairs
         scores = sums[first * (classes - 1) + second - 1] + sums[second * (classes - 1) + first]
@@ -143,11 +145,6 @@ class PairExpansion(KernelExpansion):
             for own, out in zip(self._own, sums, strict=True):
                 np.matmul(dual[:, own], K[:, own].T, out=out)
         return sums
-
-    def _sums_at(self, K: Any, place: Any) -> Any:
-        """The same of an array that is elsewhere."""
-        dual = place.asarray(self.dual_coef, dtype=K.dtype)
-        return place.xp.stack([dual[:, own] @ K[:, own].T for own in self._own])
 
     @property
     def _own(self) -> list[slice]:

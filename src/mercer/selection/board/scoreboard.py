@@ -294,6 +294,3 @@ def show_seconds(seconds: float) -> str:
     if seconds < 0.9995:
         return f"{seconds * 1e3:.0f} ms"
     return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
-
-
-__all__ = ["WIDTH", "OutOfFold", "Row", "Saved", "Scoreboard", "show_seconds"]

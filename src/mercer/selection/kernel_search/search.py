@@ -393,6 +393,3 @@ def _parts(kernel: Kernel) -> Iterator[Kernel]:
 def _unit(K: np.ndarray) -> float:
     value = float(np.mean(np.diagonal(K)))
     return value if value > 0 else 1.0
-
-
-__all__ = ["SearchResult", "search_kernel"]

@@ -112,6 +112,3 @@ class SearchTree:
     @printable
     def __str__(self) -> str:
         return as_lines(self.__rich__())
-
-
-__all__ = ["SearchNode", "SearchTree"]

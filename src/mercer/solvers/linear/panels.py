@@ -23,7 +23,7 @@ from mercer.gram import Gram
 from mercer.kernels import Kernel
 from mercer.solvers.linear import blas
 from mercer.solvers.linear.matrix import upper_triangle
-from mercer.tuning import PHI_PANEL_BYTES, PRODUCT_ROWS, THREADED_ELEMENTS
+from mercer.tuning import PRODUCT_ROWS, SCRATCH_BYTES, THREADED_ELEMENTS
 
 
 @record
@@ -138,7 +138,7 @@ class HostPanels(Panels):
         n, m = self.shape
         settings = get_config()
         per_row = m * (self.dtype.itemsize + 8 * copies)
-        limit = min(PHI_PANEL_BYTES, settings.memory_bytes // (4 * settings.n_threads))
+        limit = min(SCRATCH_BYTES, settings.memory_bytes // (4 * settings.n_threads))
         threads = settings.n_threads if n * m >= THREADED_ELEMENTS else 1
         height = max(16, min(PRODUCT_ROWS, int(limit // per_row), -(-n // threads)))
         return Tiling((n, m), (height, m), threads, fixed=True)

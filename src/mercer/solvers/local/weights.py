@@ -28,7 +28,7 @@ from mercer.formula import Formula
 from mercer.formula.profile import Reach, log2_of, never_negative, reach
 from mercer.gram import HOST, Gram, engine_for, matrix
 from mercer.gram.rows import CHUNK
-from mercer.tuning import COPY_SHARE, SCRATCH_BYTES
+from mercer.tuning import COMPILED_PAIRS, COPY_SHARE, SCRATCH_BYTES
 
 # --- Skip what is out of reach: a kernel that is zero beyond a distance touches few tiles ---------
 # Both sides are put in an order in which neighbors stand together (sorted in one dimension, the
@@ -51,9 +51,6 @@ from mercer.tuning import COPY_SHARE, SCRATCH_BYTES
 NEAR_PANEL, BOX = 128, CHUNK
 #: Columns beyond which boxes overlap whatever the data, and nothing is saved.
 BOX_COLUMNS = 6
-#: Pairs below which everything is computed. Measured with a Gaussian that reaches 5 % of a square:
-#: with 1,000 points the order costs more than it saves, with 4,000 it begins to pay.
-FEWEST_PAIRS = 1_000_000
 #: The tail of a kernel without end that is skipped, relative to its peak.
 SKIPPED_TAIL = 1e-36
 
@@ -73,7 +70,7 @@ def near_tiles(formula: Formula, X: Any, Z: Any) -> Near | None:
     """The tiles within reach of the formula, or None where (nearly) all are."""
     if not (isinstance(X, np.ndarray) and isinstance(Z, np.ndarray)):
         return None
-    if X.ndim != 2 or len(X) * len(Z) < FEWEST_PAIRS:
+    if X.ndim != 2 or len(X) * len(Z) < COMPILED_PAIRS:
         return None
     extent = reach(formula) or reach(formula, SKIPPED_TAIL)
     if extent is None:

@@ -61,7 +61,7 @@ def search_panels(
     index, distance = np.empty((len(x), k), dtype=np.intp), np.empty((len(x), k))
     threads = threads_for(tuning.PANEL_FLOP_COST * x.size * len(z))
     step = min(
-        tuning.QUERY_NUMBERS // columns,
+        tuning.CACHE_ELEMENTS // columns,
         int(tuning.QUERY_FLOPS / z.size),
         len(x) // (8 if threads > 1 else 1),
     )
@@ -99,7 +99,7 @@ class _Block:
         others = len(self.z) - int(self.own.max() >= 0)
         # Of equally near ones the first count. One after the other they are listed so; in any
         # order one more is listed, which tells whether the last has its like among those left out.
-        spare = tuning.NEAR_SPARE if self.near else 0 if self.exact else tuning.PANEL_SPARE
+        spare = tuning.SPARE if self.near or not self.exact else 0
         some = min(k + spare, others)
         places = np.zeros((len(self.packed), max(some, loops.LISTED)), np.int32)
         values = np.full(places.shape, -np.inf, np.float32)

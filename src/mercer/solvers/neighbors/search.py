@@ -101,7 +101,7 @@ def _by_products(x: Any, z: Any, k: int, own: np.ndarray | None, center: bool) -
     A few more candidates than k are listed. Where the rounding of the products could hide a nearer
     example than the list has, the query is searched again by distances that do not cancel.
     """
-    some = min(k + tuning.PRODUCT_SPARE, z.shape[0] - (own is not None))
+    some = min(k + tuning.SPARE, z.shape[0] - (own is not None))
     mean = z.mean(axis=0, dtype=np.float64) if center else 0.0
     left, right = (side - mean if center else side for side in (x, z))
     if is_sparse(x):

@@ -18,8 +18,7 @@ from mercer._examples import joined
 from mercer._machine.jit import with_callees
 from mercer._machine.threads import single_threaded_blas
 from mercer.gram import Gram, diagonal, host_gram
-from mercer.solvers.online.rule import RULE, Rule, Sizes, next_update, norms
-from mercer.solvers.online.run import Journal, Tally
+from mercer.solvers.online.rule import RULE, HostWalker, Rule, Sizes, next_update, norms
 from mercer.tuning import INDEPENDENT_SHARE, LEAF_ROWS, PLAIN_STEPS
 
 POLICIES = ("oldest", "random", "project", "merge")
@@ -103,7 +102,7 @@ class Store:
         return np.asarray(solve_triangular(L.T, half, lower=False, check_finite=False))
 
 
-class BudgetPerceptron:
+class BudgetPerceptron(HostWalker):
     """Visits the examples of a square Gram in blocks; its points are copies, and outlive them.
 
     `offset` is the number in the stream of the first example. The `journal` is of this call
@@ -119,19 +118,14 @@ class BudgetPerceptron:
         *,
         random: Any,
         offset: int = 0,
-        bias: np.ndarray | None = None,
         bias_late: np.ndarray | None = None,
-        tally: Tally | None = None,
-        weights: np.ndarray | None = None,
         block: int = LEAF_ROWS,
+        **state: Any,
     ) -> None:
-        self.gram, self.rule, self.store, self.weights = gram, rule, store, weights
+        super().__init__(labels, rule, **state)
+        self.gram, self.store = gram, store
         self.kernel: Any = gram.kernel
-        self.labels: np.ndarray = np.ascontiguousarray(labels, dtype=np.int64)
-        self.bias = np.zeros(rule.outputs) if bias is None else np.array(bias, dtype=np.float64)
         self.bias_late = np.zeros(rule.outputs) if bias_late is None else np.array(bias_late)
-        self.tally: Tally = Tally() if tally is None else tally
-        self.journal: Journal = Journal(rule.outputs)
         self._random, self._offset, self._block = random, offset, block
         self._own = self.gram.diagonal() if store.policy == "project" else np.empty(0)
         self._sizes = Sizes(gram, rule, self.journal, (), self.bias)
@@ -178,8 +172,7 @@ class BudgetPerceptron:
                 return
             tally.updates += rule.cut(units, allowed - tally.updates)
             position, at = int(rows[found]), found + 1
-            if self.weights is not None:
-                units *= self.weights[position]
+            units *= self.weights[position]
             self.journal.extend(rows[found : found + 1], tally.visits, units)
             if rule.bias:
                 self.bias += rule.rate * units

@@ -35,8 +35,8 @@ from mercer._steps import listener
 from mercer._tiles import Scratch, cut
 from mercer.gram import Gram
 from mercer.kernels.core import Kernel
-from mercer.solvers.online.rule import RULE, Part, Rule, Sizes, add_update, next_update
-from mercer.solvers.online.run import Journal, Tally, Visits
+from mercer.solvers.online.rule import RULE, HostWalker, Part, Rule, Sizes, add_update, next_update
+from mercer.solvers.online.run import Visits
 
 
 @dataclass
@@ -59,7 +59,7 @@ class _Begun:
     job: Job
 
 
-class DualPerceptron:
+class DualPerceptron(HostWalker):
     """Walks a square Gram; `journal` and `bias` are the state, `scores` f without b.
 
     `scores` (n, outputs) may start at those of an earlier predictor, `bias` at its b; `before` are
@@ -74,21 +74,14 @@ class DualPerceptron:
         *,
         scores: np.ndarray | None = None,
         before: Sequence[Part] = (),
-        bias: np.ndarray | None = None,
-        tally: Tally | None = None,
-        weights: np.ndarray | None = None,
         block: int = tuning.PRODUCT_ROWS,
         leaf: int = tuning.LEAF_ROWS,
+        **state: Any,
     ) -> None:
+        super().__init__(labels, rule, **state)
         self.gram: Gram = gram
-        self.rule: Rule = rule
-        self.weights: np.ndarray | None = weights
-        self.labels: np.ndarray = np.ascontiguousarray(labels, dtype=np.int64)
         n = gram.shape[0]
         self.scores: np.ndarray = np.zeros((n, rule.outputs)) if scores is None else scores
-        self.bias: Any = np.zeros(rule.outputs) if bias is None else np.array(bias, dtype=float)
-        self.tally: Tally = Tally() if tally is None else tally
-        self.journal: Journal = Journal(rule.outputs)
         self._sizes = Sizes(gram, rule, self.journal, before, self.bias)
         self._block, self._leaf = block, min(leaf, block)
         # A black box may not bear to be called from several threads at once.
@@ -103,7 +96,7 @@ class DualPerceptron:
         # The updates of a leaf: rows of the block, and what was added to which output.
         self._places = np.zeros(self._leaf, dtype=np.int64)
         self._units = np.zeros((self._leaf + 1, rule.outputs))
-        self._rates = rule.rate * (np.ones(n) if weights is None else weights)
+        self._rates = rule.rate * self.weights
         self._loss = np.zeros(1)
         self._one_column = np.empty((self._leaf, 1), dtype=gram.dtype)
         self._allowed = np.inf
@@ -285,8 +278,7 @@ class DualPerceptron:
         else:
             tally.updates += int(rule.updates(units).sum())
         positions = block.rows[places]
-        if self.weights is not None:
-            units *= self.weights[positions, None]
+        units *= self.weights[positions, None]
         self.journal.extend(positions, tally.visits + places - at + 1, units)
         self._sizes.add(positions, rule.rate * units)
 

@@ -49,10 +49,8 @@ def learn_dual(
         scores += K @ weights
     before = None if held is None else scores[held] + memory.bias
     make = resident(gram).solver("perceptron", DualPerceptron)
-    options: dict[str, Any] = {"bias": memory.bias, "tally": memory.tally}
-    if schedule.weights is not None:
-        options["weights"] = schedule.weights
-    walker = make(gram, labels, rule, scores=scores, before=given, **options)
+    state = {"bias": memory.bias, "tally": memory.tally, "weights": schedule.weights}
+    walker = make(gram, labels, rule, scores=scores, before=given, **state)
     validation = None
     if held is not None and before is not None:
 

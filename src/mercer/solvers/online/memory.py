@@ -21,7 +21,7 @@ from mercer.gram import Gram, solver_gram
 from mercer.kernels import Kernel
 from mercer.solvers.online.rule import Rule
 from mercer.solvers.online.run import Journal, Tally
-from mercer.tuning import SCRATCH_BYTES, VOTE_OPERATIONS, VOTE_TILE_BYTES
+from mercer.tuning import CACHE_ELEMENTS, SCRATCH_BYTES, VOTE_OPERATIONS
 
 
 class Memory:
@@ -136,7 +136,7 @@ class Memory:
             running.since[:] = last  # the same for all rows
 
         host = gram.engine == "cpu"
-        limit = min(VOTE_TILE_BYTES if host else SCRATCH_BYTES, get_config().memory_bytes // 4)
+        limit = min(8 * CACHE_ELEMENTS if host else SCRATCH_BYTES, get_config().memory_bytes // 4)
         step = ROWS * max(1, limit // (gram.dtype.itemsize * m * ROWS))
         if host:
             threads = threads_for(gram.cost.flops + VOTE_OPERATIONS * n * len(self._times))

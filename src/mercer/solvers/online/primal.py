@@ -12,11 +12,11 @@ from mercer._arrays import is_sparse
 from mercer._machine.jit import with_callees
 from mercer._steps import listener
 from mercer.gram import squared_norms
-from mercer.solvers.online.rule import RULE, Rule, next_update, norms
-from mercer.solvers.online.run import Journal, Tally, Visits
+from mercer.solvers.online.rule import RULE, HostWalker, Rule, next_update, norms
+from mercer.solvers.online.run import Visits
 
 
-class PrimalPerceptron:
+class PrimalPerceptron(HostWalker):
     """Walks φ(X), given block by block; needs features, not a Gram.
 
     `features(index)` gives rows of φ (dense or CSR) for a slice or positions; `coef` is w, one row
@@ -33,15 +33,11 @@ class PrimalPerceptron:
         *,
         late: np.ndarray | None = None,
         reach: np.ndarray | None = None,
-        bias: np.ndarray | None = None,
-        tally: Tally | None = None,
-        weights: np.ndarray | None = None,
         block: int = 4096,
+        **state: Any,
     ) -> None:
+        super().__init__(labels, rule, **state)
         self.features: Callable[[Any], Any] = features
-        self.rule: Rule = rule
-        self.labels: np.ndarray = np.ascontiguousarray(labels, dtype=np.int64)
-        self.weights: np.ndarray = np.ones(len(labels)) if weights is None else weights
         self.coef: np.ndarray = np.array(coef, dtype=np.float64)
         self.late: np.ndarray = (
             np.zeros_like(self.coef) if late is None else np.array(late, dtype=np.float64)
@@ -49,13 +45,8 @@ class PrimalPerceptron:
         self.reach: np.ndarray = np.array(
             norms(np.sum(self.coef**2, axis=1)) if reach is None else reach
         )
-        self.bias: np.ndarray = (
-            np.zeros(rule.outputs) if bias is None else np.array(bias, dtype=np.float64)
-        )
         self._bias_reach = np.abs(self.bias)
         self._norms = np.full(len(labels), np.nan)  # ‖φ(x)‖ of those seen
-        self.tally: Tally = Tally() if tally is None else tally
-        self.journal: Journal = Journal(rule.outputs)
         self._block = block
         large = len(self.labels) * rule.outputs >= tuning.PLAIN_STEPS
         self._walk: Any = with_callees(_walk, (*RULE, *LOOPS)) if large else _walk

@@ -24,7 +24,7 @@ from mercer._lazy import record
 from mercer._tiles import cut
 from mercer.formula import statistics
 from mercer.gram import Gram
-from mercer.solvers.online.run import Journal
+from mercer.solvers.online.run import Journal, Tally
 from mercer.tuning import SCRATCH_BYTES
 
 #: A score this small, relative to the sum of the absolute values of its terms, is a tie.
@@ -186,6 +186,25 @@ def add_update(
     """scores += k(x, xₑ) u on some rows, sizes += |term| |u|; `learns`: b gets u, too."""
     scores[start:stop] += column[:, None] * weights
     sizes[start:stop] += (np.abs(terms) + float(learns))[:, None] * np.abs(weights)
+
+
+class HostWalker:
+    """What the algorithms of the host go on from: labels, b, what was counted so far, weights."""
+
+    def __init__(
+        self,
+        labels: np.ndarray,
+        rule: Rule,
+        bias: Any = None,
+        tally: Any = None,
+        weights: Any = None,
+    ) -> None:
+        self.rule: Rule = rule
+        self.labels: np.ndarray = np.ascontiguousarray(labels, dtype=np.int64)
+        self.bias: Any = np.zeros(rule.outputs) if bias is None else np.array(bias, dtype=float)
+        self.tally: Tally = Tally() if tally is None else tally
+        self.weights: np.ndarray = np.ones(len(labels)) if weights is None else weights
+        self.journal: Journal = Journal(rule.outputs)
 
 
 #: The functions that compiled loops call.

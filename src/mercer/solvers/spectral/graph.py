@@ -99,7 +99,8 @@ def _dense(gram: Gram, count: int) -> Embedding:
 
 def _whole(values: np.ndarray, rows: np.ndarray, n_iter: int = 0, stopped: str = "") -> Embedding:
     rows = rows * signs(rows)
-    coef = np.column_stack([rows / _away_from_zero(values), np.ones(len(rows))])
+    away = np.where(np.abs(values) > 1e-12, values, 1.0)
+    coef = np.column_stack([rows / away, np.ones(len(rows))])
     return Embedding(values.copy(), rows, coef, None, n_iter, stopped)
 
 
@@ -139,7 +140,3 @@ def _checked(degree: np.ndarray, gram: Gram) -> np.ndarray:
             "use gaussian(), laplacian() or another such kernel"
         )
     return np.where(degree > 1e-300, degree, 1.0)
-
-
-def _away_from_zero(values: np.ndarray) -> np.ndarray:
-    return np.where(np.abs(values) > 1e-12, values, 1.0)

@@ -9,7 +9,7 @@ another one, the kernels of `triton_launch` run, which give the same numbers mor
 from __future__ import annotations
 
 import importlib.util
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import torch
@@ -18,12 +18,11 @@ from mercer._notices import MachineWarning, warn
 from mercer.engines.cuda import near_pairs
 from mercer.engines.cuda.hopper.values import render_values
 from mercer.engines.cuda.operands import (
-    extended,
     output_of,
     prepare_products,
     scale_of,
-    whole_tiles,
 )
+from mercer.engines.cuda.rows import extended, whole_tiles
 from mercer.engines.cuda.triton_source import ProductLayout, Rendered
 from mercer.gram.cpu.compiled import load_generated
 
@@ -40,12 +39,14 @@ _HOPPER_TILES = {
     ("dense", False, 1): (128, 256, 64, 4, 8),
     ("dense", False, 2): (128, 256, 32, 4, 8),
 }
+#: Vectors that one launch multiplies: their sums and weights are in registers.
+FEW_VECTORS = 4
 #: Parts times columns below which nothing is gained: the exponentials, or the sums over both rows
 #: and columns, take longer than the products.
 _NARROWEST = {"vector": 64, "symmetric": 128, "dense": 64}
 #: Kernels, by all that Triton compiles, that have run, where what goes wrong later is not the
 #: compiler's fault, and those that this Triton cannot compile: it could not at any other time.
-_runs: dict[tuple[str, ProductLayout, str], bool] = {}
+_runs: dict[tuple[str, int, int, int, str], bool] = {}
 
 
 def serves(gram: Any, kind: str, layouts: dict[int, ProductLayout], diagonal: Any) -> bool:
@@ -60,7 +61,16 @@ def serves(gram: Any, kind: str, layouts: dict[int, ProductLayout], diagonal: An
         return False
     if torch.cuda.get_device_capability(gram.device)[0] != 9:
         return False
-    return _has_gluon() and _runs.get((kind, layout, _written(gram, layout)[0].text), True)
+    return _has_gluon() and _runs.get(_compiled(gram, kind, layout), True)
+
+
+def _tiles(kind: str, layout: ProductLayout, vectors: int = 1) -> tuple[int, int, int, int, int]:
+    """The tiles of a kind of product: where near pairs are looked for, or vectors are several,
+    what is beside a tile takes the registers of half of it."""
+    height, width, step, stages, warps = _HOPPER_TILES[kind, layout.kept, layout.parts]
+    if layout.norms or vectors > 1:
+        width, warps = min(width, 128), 8
+    return height, width, step, stages, warps
 
 
 @cache
@@ -70,7 +80,7 @@ def _has_gluon() -> bool:
 
 def describe(gram: Any, kind: str, layout: ProductLayout) -> tuple[str, str]:
     """The tiles of a kind of product, in words, and what was generated for it."""
-    height, width, _, stages, warps = _HOPPER_TILES[kind, layout.kept, layout.parts]
+    height, width, _, stages, warps = _tiles(kind, layout)
     tiles = f"tiles of {height} × {width} that stay on chip, {stages} steps ahead, {warps} warps"
     return tiles, _written(gram, layout)[0].text
 
@@ -80,7 +90,7 @@ def launch(
     layout: ProductLayout,
 ) -> torch.Tensor | None:  # fmt: skip
     """K, or its product with one vector; None where this Triton cannot compile the loop."""
-    key = kind, layout, _written(gram, layout)[0].text
+    key = _compiled(gram, kind, layout)
     try:
         result = _launch(gram, kind, x, z, V, diagonal, layout)
         _runs[key] = True
@@ -106,12 +116,11 @@ def _launch(
     from mercer.engines.cuda.hopper.kernel import kernel
 
     written, numbers, functions = _written(gram, layout)
-    height, width, step, stages, warps = _HOPPER_TILES[kind, layout.kept, layout.parts]
+    vectors = 1 if V is None else V.shape[1]
+    height, width, step, stages, warps = _tiles(kind, layout, vectors)
     step = min(step, layout.width)
-    sides = [
-        *_described(gram, x, layout, False, (height, step)),
-        *_described(gram, z, layout, True, (width, step)),
-    ]
+    left, right = prepare_products(gram, x, z, gram.program.sources[0].rows, layout)
+    sides = [*_described(left, height, step), *_described(right, width, step)]
     panels = -(-x.n // height)
     out, weights, length = output_of(kind, (x.n, z.n), panels, width, V, 1, gram.device)
     weights = numbers if weights is None else weights
@@ -122,54 +131,54 @@ def _launch(
         kernel[grid](
             *sides, _values(x, written.row_x, numbers), _values(z, written.row_z, numbers),
             numbers, own, weights, out, x.n, z.n, whole_tiles(x.n), whole_tiles(z.n), length,
-            *(listed or (numbers, numbers, 0)), *functions, kind, diagonal is not None,
+            *(listed or (numbers, numbers, 0)), *functions, kind, vectors, diagonal is not None,
             layout.kept, layout.parts, layout.width // step, stages, listed is not None,
             num_warps=warps,
         )  # fmt: skip
     if kind != "dense":
-        out = (out if kind == "symmetric" else out.sum(0))[:, None]
+        out = out[:, None] if kind == "symmetric" else out.sum(0).T
     return near_pairs.mended(gram, kind, x, z, V, diagonal, out, listed)
+
+
+def _compiled(gram: Any, kind: str, layout: ProductLayout) -> tuple[str, int, int, int, str]:
+    """All that Triton compiles a kernel from."""
+    return kind, layout.width, layout.parts, layout.step, _written(gram, layout)[0].text
 
 
 def _written(gram: Any, layout: ProductLayout) -> tuple[Rendered, torch.Tensor, Any]:
     """k of a tile of products: its text, its numbers on the device, its functions."""
-    key = ("hopper", layout)
+    key = "hopper"  # the formula has one product, and that one layout
     if key not in gram.shared:
         rows = gram.program.sources[0].rows
         scale = scale_of(gram, rows, layout.fold) ** -2 if layout.scaled else 1.0
         written = render_values(gram.program, layout, scale)
-        numbers = torch.tensor([*written.numbers, 0.0], dtype=torch.float32, device=gram.device)
+        numbers = _there(tuple(written.numbers), gram.device)
         module = load_generated(written.text)
-        names = ("of_rows", "of_columns", "values", "is_near", "without_near")
+        names = ("of_rows", "of_columns", "distances", "values", "is_near", "far")
         functions = tuple(getattr(module, name) for name in names)
         gram.shared[key] = written, numbers, functions
     return gram.shared[key]  # type: ignore[no-any-return]
+
+
+@lru_cache(maxsize=256)
+def _there(numbers: tuple[float, ...], device: torch.device) -> torch.Tensor:
+    """Numbers on the device: the same ones are sent once."""
+    return torch.tensor([*numbers, 0.0], dtype=torch.float32, device=device)
 
 
 def _values(side: Any, wanted: list[int], otherwise: torch.Tensor) -> torch.Tensor:
     """The row values that k reads, one after the other."""
     if not wanted:
         return otherwise
-    key = ("hopper", tuple(wanted))
-    if key not in side.cache:
-        side.cache[key] = torch.cat([extended(side.values[i]) for i in wanted])
-    return side.cache[key]  # type: ignore[no-any-return]
+    whole = [side.padded(i) for i in wanted]
+    return whole[0] if len(whole) == 1 else torch.cat(whole)
 
 
-def _described(
-    gram: Any, side: Any, layout: ProductLayout, right: bool, block: tuple[int, int]
-) -> list[Any]:
+def _described(parts: tuple[torch.Tensor, ...], rows: int, step: int) -> list[Any]:
     """The high and the low part of rows as the copy engine takes them, block by block."""
     from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
     from mercer.engines.cuda.hopper.kernel import block_layout
 
-    key = ("described", layout, right, block)
-    if key not in side.cache:
-        parts = prepare_products(gram, side, gram.program.sources[0].rows, layout, right)
-        form = block_layout(*block)
-        side.cache[key] = [
-            TensorDescriptor(p, list(p.shape), list(p.stride()), list(block), form)
-            for p in (parts[0], parts[-1])
-        ]
-    return side.cache[key]  # type: ignore[no-any-return]
+    form, both = block_layout(rows, step), (parts[0], parts[-1])
+    return [TensorDescriptor(p, list(p.shape), list(p.stride()), [rows, step], form) for p in both]

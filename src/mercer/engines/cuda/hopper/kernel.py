@@ -14,6 +14,7 @@ barriers that say when a buffer is full. A panel's rows stay where one step hold
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from triton.experimental import gluon
@@ -133,18 +134,68 @@ def _keep_panel(x, ring, panel, PARTS: gl.constexpr, STEPS: gl.constexpr):  # ty
     mbarrier.wait(full, phase=0)
 
 
+@gluon.jit
+def _list_near(  # type: ignore[no-untyped-def]
+    t, rows, columns, r, begin, n, m, pairs, found, room,
+    is_near: gl.constexpr, far: gl.constexpr, SQUARE: gl.constexpr, layout: gl.constexpr,
+):  # fmt: skip
+    """List the nearest pair of every row of the tile, and move it away, until none is left or the
+    list is full; all pairs at once would take the registers of several tiles."""
+    BN: gl.constexpr = t.shape[1]
+    place = gl.arange(0, BN, layout=gl.SliceLayout(0, layout))[None, :]
+    closest = gl.min(gl.min(t, 1), 0)
+    while is_near(closest, rows, columns):
+        least = gl.min((t.to(gl.int32, bitcast=True) & -BN) | place, 1)
+        near = is_near((least & -BN).to(gl.float32, bitcast=True), rows, columns)
+        nearest = least & (BN - 1)
+        t = gl.where(near[:, None] & (place == nearest[:, None]), far(t, rows, columns), t)
+        other = begin + nearest
+        wanted = near & (r < n) & (other < m) & ((other > r) | (not SQUARE))
+        one = wanted.to(gl.int64)
+        at = gl.atomic_add(found + 0 * one, one, mask=wanted, sem="relaxed")
+        gl.store(pairs + at, r.to(gl.int64) * m + other, mask=wanted & (at < room))
+        full = gl.load(found, volatile=True) > room
+        closest = gl.where(full, far(t, rows, columns), gl.min(gl.min(t, 1), 0))
+    return t
+
+
+@gluon.jit
+def _added(totals, k, weights, v, q, m, VECTORS: gl.constexpr):  # type: ignore[no-untyped-def]
+    """The sums of a panel with those of a tile, for every vector."""
+    sums = (totals[0] + gl.sum(k * weights, 1),)
+    for i in gl.static_range(1, VECTORS):
+        weights = gl.load(v + i * m + q, mask=q < m, other=0.0)[None, :]
+        sums = sums + (totals[i] + gl.sum(k * weights, 1),)  # type: ignore[assignment]
+    return sums
+
+
+@gluon.jit
+def _each(total, VECTORS: gl.constexpr):  # type: ignore[no-untyped-def]
+    totals = (total,)
+    for _ in gl.static_range(1, VECTORS):
+        totals = totals + (total,)  # type: ignore[assignment]
+    return totals
+
+
+@gluon.jit
+def _store_each(out, totals, r, n, VECTORS: gl.constexpr):  # type: ignore[no-untyped-def]
+    for i in gl.static_range(VECTORS):
+        gl.store(out + i * n + r, totals[i], mask=r < n)
+
+
 @gluon.jit(do_not_specialize=["n"])  # or each kind of number would be compiled anew
 def kernel(  # type: ignore[no-untyped-def]
     xh, xl, zh, zl, rx, rz, numbers, diagonal, v, out, n, m, height, breadth, length,
     pairs, found, room,
-    of_rows: gl.constexpr, of_columns: gl.constexpr, values: gl.constexpr, is_near: gl.constexpr,
-    without_near: gl.constexpr,
-    KIND: gl.constexpr, SQUARE: gl.constexpr, KEPT: gl.constexpr,
+    of_rows: gl.constexpr, of_columns: gl.constexpr, distances: gl.constexpr,
+    values: gl.constexpr, is_near: gl.constexpr, far: gl.constexpr,
+    KIND: gl.constexpr, VECTORS: gl.constexpr, SQUARE: gl.constexpr, KEPT: gl.constexpr,
     PARTS: gl.constexpr, STEPS: gl.constexpr, STAGES: gl.constexpr, REPAIRED: gl.constexpr,
     num_warps: gl.constexpr,
 ):  # fmt: skip
-    """`KIND`: "vector" for K v, "symmetric" for K v by one triangle, "dense" for K itself.
-    `REPAIRED`: near pairs count 0 and are written to the list `pairs`, which has `room`."""
+    """`KIND`: "vector" for K V of a few `VECTORS`, "symmetric" for K v by one triangle, "dense" for
+    K itself.
+    `REPAIRED`: near pairs are written to the list `pairs`, which has `room`."""
     BM: gl.constexpr = xh.block_type.shape[0]
     BN: gl.constexpr = zh.block_type.shape[0]
     x, z = (xh, xl), (zh, zl)
@@ -164,20 +215,24 @@ def kernel(  # type: ignore[no-untyped-def]
     if KEPT:
         _keep_panel(x, ring, panel, PARTS, STEPS)
     total = gl.zeros([BM], gl.float32, gl.SliceLayout(1, layout))
+    totals = _each(total, VECTORS)
     rows = of_rows(numbers, rx, r, height)
     if KIND == "symmetric":
-        own = gl.load(v + r)
+        own = gl.load(v + r, mask=r < n, other=0.0)
     for tile in range(tiles):
         # What the tile needs besides its products is read before they are waited for.
         q = first + tile * BN + gl.arange(0, BN, layout=gl.SliceLayout(0, layout))
         columns = of_columns(rz, q, breadth)
         if KIND != "dense":
-            weights = gl.load(v + q)[None, :]
+            weights = gl.load(v + q, mask=q < m, other=0.0)[None, :]  # of the first vector
         t = _tile(x, z, ring, panel, first, tiles * STEPS, tile * STEPS, layout, KEPT, PARTS, STEPS)
-        k = values(t, rows, columns)
         if REPAIRED:
-            near = is_near(t, rows, columns) & ((q[None, :] > r[:, None]) | (not SQUARE))
-            k = without_near(k, near, pairs, found, room, r, q, n, m)
+            t = distances(t, rows, columns)
+            t = _list_near(
+                t, rows, columns, r, first + tile * BN, n, m, pairs, found, room, is_near, far,
+                SQUARE, layout,
+            )  # fmt: skip
+        k = values(t, rows, columns)
         crossing = (first + tile * BN < (panel + 1) * BM) & (first + (tile + 1) * BN > panel * BM)
         if SQUARE:  # noqa: SIM102 - what is known when it is compiled, and what is not
             if crossing:
@@ -186,7 +241,7 @@ def kernel(  # type: ignore[no-untyped-def]
             where = r[:, None].to(gl.int64) * m + q[None, :]
             gl.store(out + where, k, mask=(r[:, None] < n) & (q[None, :] < m))
         elif KIND == "vector":
-            total += gl.sum(k * weights, 1)
+            totals = _added(totals, k, weights, v, q, m, VECTORS)
         else:
             # Each pair counts once: the lower half is left out.
             if crossing:
@@ -199,9 +254,10 @@ def kernel(  # type: ignore[no-untyped-def]
     if KIND == "symmetric":
         gl.atomic_add(out + r, total, mask=r < n, sem="relaxed")
     elif KIND == "vector":
-        gl.store(out + piece.to(gl.int64) * n + r, total, mask=r < n)
+        _store_each(out + piece.to(gl.int64) * VECTORS * n, totals, r, n, VECTORS)
 
 
+@cache
 def block_layout(rows: int, columns: int) -> Any:
     """How a block of half-precision rows lies in shared memory."""
     return gl.NVMMASharedLayout.get_default_for([rows, columns], gl.float16)

@@ -1,0 +1,27 @@
+# What type checkers see, and what `__init__.py` loads on first use.
+from mercer.data.dataset import Dataset as Dataset
+from mercer.data.dataset import Note as Note
+from mercer.data.formats import load as load
+from mercer.data.formats import register_format as register_format
+from mercer.data.names import catalog as catalog
+from mercer.data.names import digits as digits
+from mercer.data.names import named as named
+from mercer.data.object_toys import glyphs as glyphs
+from mercer.data.object_toys import mail as mail
+from mercer.data.object_toys import stroke_paths as stroke_paths
+from mercer.data.object_toys import strokes as strokes
+from mercer.data.schema import DataError as DataError
+from mercer.data.schema import Schema as Schema
+from mercer.data.targets import guess_task as guess_task
+from mercer.data.toys import blobs as blobs
+from mercer.data.toys import checkerboard as checkerboard
+from mercer.data.toys import circles as circles
+from mercer.data.toys import clicks as clicks
+from mercer.data.toys import easy_line as easy_line
+from mercer.data.toys import hard_line as hard_line
+from mercer.data.toys import linear_noise as linear_noise
+from mercer.data.toys import moons as moons
+from mercer.data.toys import pure_noise as pure_noise
+from mercer.data.toys import sine_linear_noise as sine_linear_noise
+from mercer.data.toys import spirals as spirals
+from mercer.data.toys import xor as xor
