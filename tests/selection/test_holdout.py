@@ -271,3 +271,19 @@ def test_without_time_few_of_the_rows_kept_back_are_judged():
     assert (np.diff(few.rows) > 0).all()
     np.testing.assert_array_equal(few.truth, found.y[few.rows])
     assert len(answers_until(math.inf, model, found, rows, 0).rows) == len(rows)
+
+
+@pytest.mark.parametrize("metric", [accuracy, r2])
+def test_intervals_hold_the_truth_as_often_as_they_say(metric):
+    random, inside = np.random.default_rng(0), []
+    for seed in range(200):
+        n, noise = int(random.integers(30, 200)), random.uniform(0.2, 1.0)
+
+        def answered(n, noise=noise):
+            f = random.normal(size=n) + random.exponential(size=n)
+            y, said = f + noise * random.normal(size=n), f + 0.3 * random.normal(size=n)
+            return (y > 1, said > 1) if metric is accuracy else (y, said)
+
+        low, high = interval(*answered(n), metric, seed)
+        inside.append(low <= metric(*answered(20_000)) <= high)
+    assert 0.85 <= np.mean(inside) <= 0.95

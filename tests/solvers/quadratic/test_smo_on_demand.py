@@ -183,7 +183,7 @@ def test_rows_that_return_get_f_from_what_has_changed(noisy):
     """With an example on both sides; k(x, x) is that of the diagonal."""
     X, _, _ = noisy
     gram, rng = Gaussian(1.5).gram(X.astype(np.float32)), np.random.default_rng(0)
-    (source,) = row_sources(gram, 1100)
+    source = next(row_sources(gram, 1100))
     one = worker_of(source, 1100)
     away, moved = rng.permutation(1100)[:301], rng.permutation(1100)[:203]
     by, place = rng.normal(size=203), np.full(1100, -1)
@@ -288,3 +288,13 @@ def test_conjugate_directions_shorten_the_way_down_a_narrow_valley():
     check(found, problem, Gaussian(0.7)(X), 1e-4)
     peer = svm.SVC(C=100.0, gamma=0.5 / 0.7**2, tol=1e-4).fit(X, signs)
     assert found.n_iter < 0.6 * peer.n_iter_[0]
+
+
+def test_rows_in_single_precision_are_solved_in_double_where_the_solution_needs_it():
+    """A cubic kernel of rows of some tens: in float32 f was off by hundreds, with a warning."""
+    X = 10.0 * np.random.default_rng(0).normal(size=(300, 4)).astype(np.float32)
+    y = np.sin(X[:, 0] / 5.0)
+    machine = mercer.KernelSVR("polynomial(3, 1)", nu=0.5)
+    wide = X.astype(float)
+    one, other = (machine.fit(rows, y).predict(wide) for rows in (X, wide))
+    np.testing.assert_allclose(one, other, atol=0.02)

@@ -2,9 +2,9 @@
 
 Rows are computed by the kernel's own machine code (`mercer.gram.cpu.row_function`) when a step
 first needs them, in float32 at first, as LIBSVM keeps them. A problem whose solution is too large
-for the digits of float32 is resumed in float64. Where K is small, and is read by many problems or
-has no such code, all of K is computed at once; where it is large and has none, the loop stops where
-a row is missing, and a Gram computes it.
+for the digits of float32 is resumed in float64, whatever the type of the data. Where K is small,
+and is read by many problems or has no such code, all of K is computed at once; where it is large
+and has none, the loop stops where a row is missing, and a Gram computes it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import is_sparse
+from mercer._examples import widened
 from mercer.gram import HostGram
 from mercer.tuning import (
     SVM_FEW_COLUMNS,
@@ -46,28 +47,35 @@ class Source:
         return float(np.finfo(self.dtype).eps)
 
 
-def row_sources(gram: HostGram, most: int) -> Iterator[Source]:
-    """Yield the source to begin with, then one with more digits, for problems of `most` rows."""
+def row_sources(gram: HostGram, most: int, exact: bool = False) -> Iterator[Source]:
+    """Yield the source to begin with, then one with more digits, for problems of `most` rows.
+
+    Only the one with most digits if it is to be `exact`.
+    """
     from mercer._machine.lanes import CALLS
     from mercer.gram.cpu.row_function import columns, loop_program
 
     n = gram.shape[0]
     program = loop_program(gram) if CALLS else None
     width = 0 if program is None else columns(gram, program)
-    opaque = any(source.kind == "opaque" for source in gram.program.sources)
+    opaque = bool(gram.program.opaque)
+    narrow = gram.dtype == np.float32 and not opaque | exact
     whole = 4 * n * n * gram.dtype.itemsize <= gram.limit_bytes
-    whole &= not opaque or n <= SVM_OPAQUE_ROWS
+    whole &= (not opaque) | (n <= SVM_OPAQUE_ROWS)
     shared = most <= SVM_SHARED_ROWS and width > SVM_NARROW
     # A row function makes sparse rows dense.
     sparse = any(is_sparse(rows) for rows in gram.operands()[0].matrices.values())
     wide = sparse and 4 * width * most > SVM_SPARSE_BYTES
     if program is not None and not wide and not (whole and shared):
-        yield from _by_rows(gram, program, most * max(width, SVM_FEW_COLUMNS) >= SVM_SINGLE)
+        large = most * max(width, SVM_FEW_COLUMNS) >= SVM_SINGLE
+        yield from _by_rows(gram, program, large and not exact)
     elif whole:
         K = gram.dense()
-        yield Source(gram, K.dtype, K.diagonal(), K=K)
+        yield Source(gram, K.dtype, K.diagonal(), K=K, last=not narrow)
     else:
-        yield Source(gram, gram.dtype, gram.diagonal())
+        yield Source(gram, gram.dtype, gram.diagonal(), last=not narrow)
+    if narrow:
+        yield from row_sources(HostGram(gram.kernel, widened(gram.points())), most, exact=True)
 
 
 def _by_rows(gram: HostGram, program: Any, large: bool) -> Iterator[Source]:
@@ -82,8 +90,8 @@ def _by_rows(gram: HostGram, program: Any, large: bool) -> Iterator[Source]:
         if single is None and not narrow and begins:
             single = row_function(gram, program, single=True, centered=not as_they_are)
         if single is not None:
-            yield Source(gram, single.left.dtype, gram.diagonal(), single, last=narrow)
+            yield Source(gram, single.left.dtype, gram.diagonal(), single, last=False)
             if narrow:
                 return
     exact = row_function(gram, program, single=False)
-    yield Source(gram, exact.left.dtype, gram.diagonal(), exact)
+    yield Source(gram, exact.left.dtype, gram.diagonal(), exact, last=not narrow)

@@ -55,6 +55,10 @@ FEWEST_PLAIN, MOST_PLAIN, ALWAYS = 128, 512, np.iinfo(np.int64).max
 LAST_STEP, MOST_STEPS_PER_ROW = 8_000_000, 100
 
 
+#: Variables, rows and groups of a problem, or of some of its rows.
+Part = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
 class Stop(threading.Event):
     """An event that compiled code can read."""
 
@@ -109,20 +113,12 @@ class Worker:
             addresses = (array.ctypes.data for array in self.given)
             self.addresses[:] = function.address, *addresses, x.shape[1], function.together
 
-    def run(
-        self,
-        variables: np.ndarray,
-        rows: np.ndarray,
-        groups: np.ndarray,
-        tol: float,
-        limit: int,
-        keep: int,
-        stop: Stop,
-    ) -> tuple[int, int]:
+    def run(self, part: Part, tol: float, limit: int, keep: int, stop: Stop) -> tuple[int, int]:
         """Solve one problem by the compiled loop, called again with the rows that it waits for.
 
         Returns the steps that were taken, and the rows of K that were computed.
         """
+        variables, rows, groups = part
         if keep != SAME:
             self._start(variables, rows, keep)
         steps = computed = 0
@@ -255,7 +251,7 @@ class Worker:
         for one in order[~large].tolist():
             here, limit = slice(p.starts[one], p.starts[one + 1]), p.limits[one] - p.taken[one]
             arrays = p.variables[here], p.rows[here], p.groups[here]
-            steps, p.computed[one] = self.run(*arrays, p.tol, int(limit), FRESH, stop)
+            steps, p.computed[one] = self.run(arrays, p.tol, int(limit), FRESH, stop)
             p.taken[one] += steps
         for one in np.intersect1d(order, p.late()).tolist() if self.source.last else ():
             self._finish(p.alone(one), stop)
@@ -317,11 +313,9 @@ class Shrinking:
             burst = min(SVM_SHRINK_PERIOD, self.left)
             # Without copies where all rows are active: most problems end so.
             some = self.active if len(self.active) < len(self.rows) else slice(None)
-            variables, rows, groups = self.variables[some], self.rows[some], self.groups[some]
-            steps, computed = self.worker.run(
-                variables, rows, groups, self.one.tol, burst, self.kept, stop
-            )
-            self.variables[some], self.kept = variables, SAME
+            part = self.variables[some], self.rows[some], self.groups[some]
+            steps, computed = self.worker.run(part, self.one.tol, burst, self.kept, stop)
+            self.variables[some], self.kept = part[0], SAME
             self.computed, self.left = self.computed + computed, self.left - steps
             if steps == burst and not stop.is_set() and self.left > 0:
                 self._leave(limit - self.left)
