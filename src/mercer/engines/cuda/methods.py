@@ -202,8 +202,8 @@ class Choice:
         little."""
         alone = key not in form_of(self.formula).reads_products
         strict = alone and self.precision == "high" and self.dtype == torch.float32
-        narrow = self.x.matrices[key].shape[1] <= DIRECT_COLUMNS
-        end = 1 if strict and narrow else len(LEVELS)  # differences cost little there
+        # Differences of narrow rows cost little.
+        end = 1 if strict and self.x.matrices[key].shape[1] <= DIRECT_COLUMNS else len(LEVELS)
         return LEVELS[max(self.level, 1 - strict) : end]
 
     def _error(self, node: Formula, kind: str) -> tuple[float, float, Ends]:
