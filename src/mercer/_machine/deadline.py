@@ -46,7 +46,7 @@ class Compiling:
         self.done, self.since = self.both(), None
 
     def both(self) -> tuple[float, ...]:
-        """By the clock and of the processor so far, with what is compiled right now."""
+        """Seconds by the clock and of the processor so far, with what is compiled right now."""
         here = time.perf_counter(), time.process_time()
         each = zip(self.done, here, self.since or here, strict=True)
         return tuple(done + end - begin for done, end, begin in each)

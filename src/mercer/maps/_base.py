@@ -120,8 +120,8 @@ def column_index(column: Any, names: Sequence[str], width: int) -> int:
     """The index of a column given by index or by name."""
     if isinstance(column, str):
         if column not in names:
-            known = f"the columns are {list(names)}" if names else "X has no column names"
-            raise ValueError(f"there is no column {column!r}; {known}")
+            there = f"the columns are {list(names)}" if names else "X has no column names"
+            raise ValueError(f"there is no column {column!r}; {there}")
         return names.index(column)
     if isinstance(column, bool) or not isinstance(column, (int, np.integer)):
         raise TypeError(f"a column is an index or a name, not {column!r}")

@@ -132,8 +132,8 @@ def chosen(
     most = ROUNDS if rounds is None else rounds
     order = np.random.default_rng(0).permutation(len(X))[:JUDGE_ROWS]
     some = X[order], Y[order], w[order]
-    if (known := _without_folds(some, members, rounds, search)) is not None:
-        return known
+    if (settled := _without_folds(some, members, rounds, search)) is not None:
+        return settled
     if not len(Inputs.of("both", X, w).ranked):  # ranks of two values are these values
         members = [one for one in members if one.inputs == members[0].inputs]
     trial = (parts := list(_folds(*some)))[0]
@@ -163,7 +163,7 @@ def chosen(
 def _without_folds(
     rows: Rows, members: list[Member], rounds: int | None, search: Search
 ) -> Recipe | None:
-    """Where nothing is left to choose, or rows are too few for folds."""
+    """The recipe where nothing is left to choose or rows are too few for folds, else None."""
     if len(members) == 1 and rounds is not None and search.is_settled:
         (shape,), times = search.shapes(members[0].norm, None), rounds + 1
         return Recipe(members[0], (shape,) * times, (float(search.penalties[0]),) * times, np.nan)
