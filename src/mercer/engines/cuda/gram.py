@@ -27,23 +27,11 @@ from mercer.engines.cuda.near_pairs import Near
 from mercer.engines.cuda.ops import STEP_NUMBERS, apply_steps, computed_in
 from mercer.engines.cuda.rows import DeviceSide, largest_of, row_vector, to_device
 from mercer.engines.cuda.torch_blocks import torch_block
-from mercer.engines.cuda.triton_launch import (
-    blocks_serve,
-    describe,
-    launch,
-    usable,
-)
+from mercer.engines.cuda.triton_launch import blocks_serve, describe, launch, usable
 from mercer.formula import Formula, at_diagonal, simplify
 from mercer.formula.nodes import ROOT, Input
 from mercer.gram.accuracy import Method, needs_double
-from mercer.gram.base import (
-    Body,
-    Gram,
-    check_factor,
-    check_has_diagonal,
-    indices_of,
-    simplified,
-)
+from mercer.gram.base import Body, Gram, check_factor, check_has_diagonal, indices_of, simplified
 from mercer.gram.form import Program, compile_program, form_of, prepared_norm
 from mercer.gram.fourier_series import Series, in_words
 from mercer.gram.plan import Cost, check_room

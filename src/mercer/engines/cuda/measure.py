@@ -7,7 +7,6 @@ among the first ones. The host waits once, for a handful of numbers.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import NamedTuple
 
 import torch
@@ -15,7 +14,7 @@ import triton
 import triton.language as tl
 
 from mercer.engines.cuda.half_precision import FARTHEST, ROUNDING
-from mercer.engines.cuda.rows import PADDING, SOME, DeviceSide, whole_tiles
+from mercer.engines.cuda.rows import PADDING, SOME, DeviceSide, current, whole_tiles
 from mercer.engines.cuda.split import readable
 from mercer.formula.nodes import Input
 
@@ -123,7 +122,7 @@ def _begin(
     center = single[height:]
     wide = max(4, min(64, 1 << (columns - 1).bit_length()))
     tall = min(PADDING, _AT_ONCE // wide)
-    with torch.cuda.device(device) if device.type == "cuda" else nullcontext():
+    with current(device):
         _measure[(height // tall,)](
             rows[0], rows[-1], center, double, single, double[-1], report, x.n, z.n, columns,
             float(step), heights[0], centered, step > 0, tall, wide, SOME, ROUNDING, FARTHEST,

@@ -13,7 +13,7 @@ from typing import Any, Final
 import torch
 
 from mercer.engines.cuda.folding import Fold, folds_of
-from mercer.engines.cuda.rows import extended, whole_tiles
+from mercer.engines.cuda.rows import current, extended, whole_tiles
 from mercer.engines.cuda.triton_source import ProductLayout
 from mercer.formula.nodes import Input
 
@@ -99,7 +99,8 @@ def prepare_products(
     if missing:
         from mercer.engines.cuda.split import split
 
-        found = split(missing, rows, layout, scale_of(gram, rows, layout.fold))
+        with current(gram.device):
+            found = split(missing, rows, layout, scale_of(gram, rows, layout.fold))
         for (side, right), parts in zip(missing, found, strict=True):
             side.cache["parts", rows, layout, right] = parts
     left, right = (side.cache[key] for side, key in keys)

@@ -6,6 +6,7 @@ import importlib.util
 import math
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
@@ -35,6 +36,11 @@ SOME: Final = 16
 
 #: Operands are padded to a multiple of the tallest and widest tile.
 PADDING: Final = 256
+
+
+def current(device: torch.device) -> Any:
+    """Launches go to the thread's current GPU: it must be the one that holds the data."""
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
 def whole_tiles(n: int) -> int:

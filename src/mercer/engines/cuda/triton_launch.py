@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 import torch
@@ -16,13 +15,15 @@ from mercer.engines.cuda.operands import (
     scale_of,
     transposed,
 )
-from mercer.engines.cuda.rows import extended, has_triton, interpreted, runs_on, whole_tiles
-from mercer.engines.cuda.triton_source import (
-    ProductLayout,
-    Rendered,
-    render,
-    renderable,
+from mercer.engines.cuda.rows import (
+    current,
+    extended,
+    has_triton,
+    interpreted,
+    runs_on,
+    whole_tiles,
 )
+from mercer.engines.cuda.triton_source import ProductLayout, Rendered, render, renderable
 from mercer.gram.cpu.compiled import load_generated
 
 #: Vectors that one launch multiplies at a time.
@@ -177,11 +178,6 @@ def _run(
         return out[:, None]
     total = out.sum(0) if out.shape[0] > 1 else out[0]
     return total.T if kind == "vector" else total[:, :vectors]
-
-
-def current(device: torch.device) -> Any:
-    """Launches go to the thread's current GPU: it must be the one that holds the data."""
-    return torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext()
 
 
 def tile_shape(kind: str, layouts: dict[int, ProductLayout]) -> tuple[int, int, dict[str, int]]:

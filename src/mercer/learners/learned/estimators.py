@@ -34,12 +34,7 @@ from mercer.learners._base import (
     targets,
 )
 from mercer.learners._options import labeled, weights_or_none
-from mercer.learners.learned.heads import (
-    calibrated,
-    held_out_scores,
-    log_shares,
-    logits_of,
-)
+from mercer.learners.learned.heads import calibrated, held_out_scores, log_shares, logits_of
 from mercer.learners.learned.leaves import PATH_ROWS, Leaves, grown, mapped, rows_of_leaf
 from mercer.learners.ridges.estimators import KernelRidge
 from mercer.learners.saving import Savable

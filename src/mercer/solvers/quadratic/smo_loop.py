@@ -43,14 +43,7 @@ from mercer._machine.lanes import (
     store,
 )
 from mercer.gram.rows import TOGETHER
-from mercer.solvers.quadratic.problem import (
-    LOWER,
-    MINUS,
-    PLUS,
-    TAU,
-    UPPER,
-    A,
-)
+from mercer.solvers.quadratic.problem import LOWER, MINUS, PLUS, TAU, UPPER, A
 
 #: Rows of a vector: eight numbers of float64 fill the widest registers. BLOCK is a multiple of it.
 LANES = lanes_of(8)

@@ -18,14 +18,7 @@ from mercer._progress import progress
 from mercer._tiles import cut
 from mercer.gram.rows import BLOCK, TOGETHER
 from mercer.solvers.quadratic.free_newton import newton
-from mercer.solvers.quadratic.problem import (
-    FEWER,
-    FRESH,
-    IMAGE,
-    SAME,
-    A,
-    Problems,
-)
+from mercer.solvers.quadratic.problem import FEWER, FRESH, IMAGE, SAME, A, Problems
 from mercer.tuning import (
     PANEL_ROWS,
     SMALL_BLOCK_ROWS,

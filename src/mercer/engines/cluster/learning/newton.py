@@ -16,13 +16,7 @@ import numpy as np
 
 from mercer._linalg import dot
 from mercer.engines.cluster.chunks import Chunks
-from mercer.engines.cluster.sums import (
-    ChunkPanels,
-    MakePanels,
-    Terms,
-    from_triangle,
-    triangle_of,
-)
+from mercer.engines.cluster.sums import ChunkPanels, MakePanels, Terms, from_triangle, triangle_of
 from mercer.solvers.linear.nystrom import by_products
 from mercer.solvers.smooth.losses import Binary, Multinomial, SmoothLoss
 from mercer.solvers.smooth.newton import Curvature, Direction, Point, Step, centered, conjugate_step

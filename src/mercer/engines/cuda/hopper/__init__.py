@@ -17,11 +17,7 @@ import torch
 from mercer._notices import MachineWarning, warn
 from mercer.engines.cuda import near_pairs
 from mercer.engines.cuda.hopper.values import render_values
-from mercer.engines.cuda.operands import (
-    output_of,
-    prepare_products,
-    scale_of,
-)
+from mercer.engines.cuda.operands import output_of, prepare_products, scale_of
 from mercer.engines.cuda.rows import extended, whole_tiles
 from mercer.engines.cuda.triton_source import ProductLayout, Rendered
 from mercer.gram.cpu.compiled import load_generated

@@ -9,12 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from mercer.engines.cuda.folding import folded
-from mercer.engines.cuda.triton_source import (
-    EXP2,
-    ProductLayout,
-    Rendered,
-    Writer,
-)
+from mercer.engines.cuda.triton_source import EXP2, ProductLayout, Rendered, Writer
 from mercer.gram.form import Program
 
 

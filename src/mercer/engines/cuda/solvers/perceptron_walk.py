@@ -20,7 +20,7 @@ import triton
 import triton.language as tl
 
 from mercer._arrays import host
-from mercer.engines.cuda.triton_launch import current
+from mercer.engines.cuda.rows import current
 
 #: Scores in registers: rows of a block times outputs.
 SCORES = 8192

@@ -24,6 +24,7 @@ from mercer._machine.threads import interruptible
 from mercer._progress import progress
 from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.memory import room_for
+from mercer.engines.cuda.rows import current
 from mercer.engines.cuda.solvers.gap_progress import GapProgress
 from mercer.engines.cuda.solvers.kernel_rows import KernelRows, kernel_rows
 from mercer.engines.cuda.solvers.smo_triton import smo
@@ -37,7 +38,6 @@ from mercer.engines.cuda.solvers.svm_batch import (
     solution_of,
 )
 from mercer.engines.cuda.solvers.working_block import newton
-from mercer.engines.cuda.triton_launch import current
 from mercer.solvers.quadratic.problem import Quadratic, Solution, Task
 
 #: Variables of a working set: at most, and at least where memory is short.
