@@ -6,6 +6,7 @@ or one second after its budget, whichever is more. `--soak=200` adds that many r
 seconds under load, which must all end by themselves, with exit code 0.
 
     python bench/budget.py [--runs=20] [--most=60] [--only=idle|loaded|soak] [--soak=0]
+    python bench/budget.py --only=soak --soak=200    # the soak alone
 """
 
 from __future__ import annotations
@@ -123,4 +124,6 @@ def soak(tables: list[Path], runs: int, out: Path) -> Row:
 
 
 if __name__ == "__main__":
+    if "--help" in sys.argv:
+        sys.exit(print(__doc__))
     main(measure)
