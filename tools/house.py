@@ -24,7 +24,7 @@ MOST_FILES = 25
 MOST_LINES = 60
 MOST_COMPLEX = 15
 #: Lines of code at most: of all packages, and of the engine (what computes K and solves for it).
-CEILING, ENGINE_CEILING = 55_523, 23_902
+CEILING, ENGINE_CEILING = 55_479, 23_863
 ENGINE = ("gram", "solvers", "engines", "maps", "_machine", "(the package itself)")
 #: Tokens that make no line of code by themselves.
 SILENT = {
