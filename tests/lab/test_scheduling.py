@@ -244,6 +244,7 @@ def test_the_page_in_front_finds_a_worker_among_many_others():
             s.pool.ask(BACKGROUND, Job(b'{"id": 0}', 0, s.replies.put))
             s.ask(("front", "field"), 50)
             await s.until(lambda: any(c.given and c.given[-1]["id"] == 50 for c in s.made))
+            await s.until(lambda: all(c.given and c.given[-1]["id"] > 1 for c in s.made))
             assert next(reversed(s.pool.waiting)) == BACKGROUND
             s.pool.forget("front")  # then the next one may have the last worker, too
             for computer in s.made:

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
 import mercer
-from mercer._machine.deadline import OutOfTime, until
+from mercer._machine.deadline import OutOfTime, now, until
 from mercer.selection.racing.apart import Apart, CannotTravel
 
 psutil = pytest.importorskip("psutil")
@@ -108,7 +108,7 @@ def test_a_call_is_ended_when_its_time_is_over(work):
         apart.keep(None)
         started = apart.call(start)
         begin = time.perf_counter()
-        with until(begin + 0.3), pytest.raises(OutOfTime):
+        with until(now() + 0.3), pytest.raises(OutOfTime):
             apart.call(work)
         assert time.perf_counter() - begin < 2.0
         assert not children()

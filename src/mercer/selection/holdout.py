@@ -220,8 +220,8 @@ def promised(rows: int, more: int) -> float:
     """What `more` rows add to a score, as a share of what the second half of `rows` added: errors
     fall with the square root of rows.
 
-    >>> promised(100, 200) * (1 / 50**0.5 - 1 / 100**0.5) - (1 / 100**0.5 - 1 / 200**0.5)
-    0.0
+    >>> round(promised(100, 200) * (1 / 50**0.5 - 1 / 100**0.5) / (1 / 100**0.5 - 1 / 200**0.5), 9)
+    1.0
     """
     return (1 - math.sqrt(rows / more)) / (math.sqrt(2) - 1)
 
