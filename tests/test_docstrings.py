@@ -40,6 +40,8 @@ def is_formula(text: str) -> bool:
 def faults(name: str, value: Any) -> Iterator[tuple[str, str]]:
     """What the rules say against the docstring of a public name, such as "mercer.data.xor"."""
     doc = get_doc_object(value)
+    if callable(value):  # else a module of the same name may be found
+        name = f"{value.__module__}.{value.__qualname__}"
     for code, text in validate(name)["errors"]:
         if code in RULES and not allowed(doc, code, text):
             yield code, text

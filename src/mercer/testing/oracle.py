@@ -26,6 +26,20 @@ TOLERANCE = {"float32": 1e-5, "float64": 1e-12}
 def oracle(kernel: Kernel | Formula, X: Any, Z: Any = None) -> np.ndarray:
     """k(x, z) for all pairs in float64, from differences and products of whole rows.
 
+    Parameters
+    ----------
+    kernel : Kernel or Formula
+        A kernel that has a formula, or the formula itself.
+    X, Z : arrays of shape (n, d) and (m, d)
+        The rows of both operands; without Z those of X are both.
+
+    Returns
+    -------
+    ndarray of shape (n, m)
+        K, as plain as can be: slow, and what faster ways are compared with.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from mercer import Polynomial
     >>> oracle(Polynomial(2), np.array([[1.0], [2.0]]))
