@@ -61,7 +61,9 @@ def test_a_gram_is_an_array_when_asked_to_be_one():
     assert np.asarray(G, dtype=np.float32).dtype == np.float32
 
 
-@pytest.mark.parametrize(("numbers", "words"), [("number", "object"), (np.number, [object, "string"])])
+@pytest.mark.parametrize(
+    ("numbers", "words"), [("number", "object"), (np.number, [object, "string"])]
+)
 def test_columns_chosen_by_their_types(tmp_path, numbers, words):
     from sklearn.compose import make_column_selector, make_column_transformer
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
