@@ -17,7 +17,7 @@ import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer._examples import widened
-from mercer.gram import HostGram
+from mercer.gram import HostGram, host_gram
 from mercer.tuning import (
     SVM_FEW_COLUMNS,
     SVM_NARROW,
@@ -75,7 +75,7 @@ def row_sources(gram: HostGram, most: int, exact: bool = False) -> Iterator[Sour
     else:
         yield Source(gram, gram.dtype, gram.diagonal(), last=not narrow)
     if narrow:
-        yield from row_sources(HostGram(gram.kernel, widened(gram.points())), most, exact=True)
+        yield from row_sources(host_gram(gram.kernel, widened(gram.points())), most, exact=True)
 
 
 def _by_rows(gram: HostGram, program: Any, large: bool) -> Iterator[Source]:
